@@ -1,6 +1,7 @@
 package area
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -102,10 +103,7 @@ func (a *Areas) conversationDays(c *Call) (any, *Refusal) {
 	}
 	return eachDay(a, c, analyticsWindow, func(date string, d *dayCounts) (rows []row) {
 		for _, k := range billed {
-			n := len(d.talks[k])
-			if n == 0 {
-				n = d.by[k] // of World.History, one message a person
-			}
+			n := cmp.Or(len(d.talks[k]), d.by[k]) // of World.History, one message a person
 			rows = append(rows, row{date, k, n})
 		}
 		return rows

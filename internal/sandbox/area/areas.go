@@ -2,6 +2,7 @@ package area
 
 import (
 	"container/heap"
+	"maps"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -123,9 +124,7 @@ func (a *Areas) Handlers() map[string]Handler {
 	for _, area := range []map[string]Handler{a.templateHandlers(), a.mediaHandlers(), a.profileHandlers(), a.blockedHandlers(),
 		a.qrHandlers(), a.analyticsHandlers(), a.billingHandlers(), a.flowHandlers(), a.campaignHandlers(), a.webhookHandlers(),
 		a.listingHandlers()} {
-		for name, h := range area {
-			all[name] = h
-		}
+		maps.Copy(all, area)
 	}
 	return all
 }

@@ -53,6 +53,31 @@ func take[T any](h func(c *Call, in T) (any, *Refusal)) Handler {
 	}
 }
 
+// shows returns the handler of an operation that answers with one record: own finds it, and view is
+// how the service shows it.
+func shows[T, V any](own func(*Call) (T, *Refusal), view func(T) V) Handler {
+	return func(c *Call) (any, *Refusal) {
+		record, ref := own(c)
+		if ref != nil {
+			return nil, ref
+		}
+		return view(record), nil
+	}
+}
+
+// lists returns the handler of an operation that lists the records of the company that is wanted.
+func lists[T, V any](all *[]T, company func(T) string, view func(T) V) Handler {
+	return func(c *Call) (any, *Refusal) {
+		wanted, rows := c.wanted(), []V{}
+		for _, record := range *all {
+			if wanted == "" || wanted == company(record) {
+				rows = append(rows, view(record))
+			}
+		}
+		return list(rows), nil
+	}
+}
+
 // NoFields refuses a JSON body with members, for an operation without request fields.
 func NoFields(body []byte) *Refusal { return decode(body, &struct{}{}) }
 

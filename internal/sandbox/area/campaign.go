@@ -59,8 +59,8 @@ type campaigns struct {
 
 func (a *Areas) campaignHandlers() map[string]Handler {
 	return map[string]Handler{
-		"campaigns":           a.listCampaigns,
-		"campaign":            a.showCampaign,
+		"campaigns":           lists(&a.campaigns.all, func(k *campaign) string { return k.company }, (*campaign).view),
+		"campaign":            shows(a.ownCampaign, (*campaign).view),
 		"campaign_create":     take(a.createCampaign),
 		"campaign_add":        take(a.addRecipients),
 		"campaign_launch":     a.launchCampaign,
@@ -88,16 +88,6 @@ func (k *campaign) view() campaignView {
 	return campaignView{k.id, k.connection.ID, k.name, k.template, k.status, len(k.recipients), counts}
 }
 
-func (a *Areas) listCampaigns(c *Call) (any, *Refusal) {
-	rows := []campaignView{}
-	for _, k := range a.campaigns.all {
-		if company := c.wanted(); company == "" || k.company == company {
-			rows = append(rows, k.view())
-		}
-	}
-	return list(rows), nil
-}
-
 func (a *Areas) ownCampaign(c *Call) (*campaign, *Refusal) {
 	k := a.campaigns.byID[c.ID]
 	if k == nil || !c.Key.Covers(k.company) {
@@ -116,14 +106,6 @@ func (a *Areas) inState(c *Call, states ...string) (*campaign, *Refusal) {
 		ref = conflict("campaign_not_draft", "The campaign is "+k.status+".")
 	}
 	return k, ref
-}
-
-func (a *Areas) showCampaign(c *Call) (any, *Refusal) {
-	k, ref := a.ownCampaign(c)
-	if ref != nil {
-		return nil, ref
-	}
-	return k.view(), nil
 }
 
 // newCampaign is the body of campaign_create.

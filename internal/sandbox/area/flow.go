@@ -2,6 +2,7 @@ package area
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -41,12 +42,8 @@ type flows struct {
 func (a *Areas) fillFlows() {
 	a.flows.byID, a.flows.of = map[string]*Flow{}, map[string]int{}
 	for _, f := range a.Flows {
-		if f.Company == "" {
-			f.Company = "co_1"
-		}
-		if f.Status == "" {
-			f.Status = "PUBLISHED"
-		}
+		f.Company = cmp.Or(f.Company, "co_1")
+		f.Status = cmp.Or(f.Status, "PUBLISHED")
 		if len(f.Categories) == 0 {
 			f.Categories = []string{"OTHER"}
 		}
@@ -63,8 +60,8 @@ func (a *Areas) keepFlow(f *Flow) {
 
 func (a *Areas) flowHandlers() map[string]Handler {
 	return map[string]Handler{
-		"flows":        a.listFlows,
-		"flow":         a.showFlow,
+		"flows":        lists(&a.flows.all, func(f *Flow) string { return f.Company }, (*Flow).copied),
+		"flow":         shows(a.ownFlow, (*Flow).copied),
 		"flow_create":  take(a.createFlow),
 		"flow_update":  take(a.updateFlow),
 		"flow_preview": a.previewFlow,
@@ -105,23 +102,8 @@ func (a *Areas) changeable(c *Call) (*Flow, *Refusal) {
 	return f, ref
 }
 
-func (a *Areas) listFlows(c *Call) (any, *Refusal) {
-	company, rows := c.wanted(), []Flow{}
-	for _, f := range a.flows.all {
-		if company == "" || f.Company == company {
-			rows = append(rows, *f)
-		}
-	}
-	return list(rows), nil
-}
-
-func (a *Areas) showFlow(c *Call) (any, *Refusal) {
-	f, ref := a.ownFlow(c)
-	if ref != nil {
-		return nil, ref
-	}
-	return *f, nil
-}
+// copied is a copy, because the answer is written when the lock is given back.
+func (f *Flow) copied() Flow { return *f }
 
 // flowBody is the body of flow_create and flow_update.
 type flowBody struct {

@@ -4,9 +4,12 @@ import "fmt"
 
 func (a *Areas) listingHandlers() map[string]Handler {
 	return map[string]Handler{
-		"connections": a.listConnections, "connection": a.showConnection,
-		"numbers": a.listNumbers, "number": a.showNumber,
-		"companies": a.listCompanies, "company": a.showCompany,
+		"connections": lists(&a.World.Connections, func(c *Connection) string { return c.Company }, a.connectionRow),
+		"connection":  a.showConnection,
+		"numbers":     a.listNumbers,
+		"number":      a.showNumber,
+		"companies":   lists(&a.Companies, func(co *Company) string { return co.ID }, (*Company).row),
+		"company":     a.showCompany,
 	}
 }
 
@@ -24,17 +27,6 @@ func (a *Areas) connectionRow(c *Connection) connectionRow {
 }
 
 func (a *Areas) phoneOf(c *Connection) string { return fmt.Sprintf("+%d", a.ReadPhone(c.Phone)) }
-
-// listConnections lists the connections that the key can reach.
-func (a *Areas) listConnections(c *Call) (any, *Refusal) {
-	rows := []connectionRow{}
-	for _, conn := range a.World.Connections {
-		if c.Key.Covers(conn.Company) {
-			rows = append(rows, a.connectionRow(conn))
-		}
-	}
-	return list(rows), nil
-}
 
 func (a *Areas) showConnection(c *Call) (any, *Refusal) {
 	conn := a.connections[c.ID]
@@ -93,16 +85,6 @@ func (c *Company) row() companyRow {
 		return companyRow{c.ID, c.Name, "suspended"}
 	}
 	return companyRow{c.ID, c.Name, "active"}
-}
-
-func (a *Areas) listCompanies(c *Call) (any, *Refusal) {
-	rows := []companyRow{}
-	for _, co := range a.Companies {
-		if c.Key.Covers(co.ID) {
-			rows = append(rows, co.row())
-		}
-	}
-	return list(rows), nil
 }
 
 func (a *Areas) showCompany(c *Call) (any, *Refusal) {

@@ -1,6 +1,7 @@
 package area
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,12 +54,8 @@ func (a *Areas) count(x *stored, sign int) {
 func (a *Areas) fillMedia() {
 	a.media.byID, a.media.taken = map[string]*stored{}, map[string]*taken{}
 	for _, f := range a.Assets {
-		if f.Company == "" {
-			f.Company = "co_1"
-		}
-		if f.Filename == "" {
-			f.Filename = f.ID
-		}
+		f.Company = cmp.Or(f.Company, "co_1")
+		f.Filename = cmp.Or(f.Filename, f.ID)
 		x := &stored{id: f.ID, company: f.Company, filename: f.Filename, contentType: f.ContentType, size: f.Size, created: a.Began.Add(-f.Age)}
 		a.media.assets = append(a.media.assets, x)
 		a.media.byID[x.id] = x

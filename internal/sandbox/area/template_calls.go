@@ -12,7 +12,7 @@ import (
 func (a *Areas) templateHandlers() map[string]Handler {
 	return map[string]Handler{
 		"templates":          a.listTemplates,
-		"template":           a.showTemplate,
+		"template":           shows(a.ownTemplate, func(r *Record) Template { return *r.known }),
 		"template_create":    take(a.createTemplate),
 		"template_edit":      take(a.editTemplate),
 		"template_delete":    a.deleteTemplate,
@@ -30,14 +30,6 @@ func (a *Areas) listTemplates(c *Call) (any, *Refusal) {
 		}
 	}
 	return list(rows), nil
-}
-
-func (a *Areas) showTemplate(c *Call) (any, *Refusal) {
-	r, ref := a.ownTemplate(c)
-	if ref != nil {
-		return nil, ref
-	}
-	return *r.known, nil
 }
 
 // newTemplate is the body of template_create.

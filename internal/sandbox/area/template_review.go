@@ -1,6 +1,7 @@
 package area
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,10 +10,7 @@ import (
 
 // review lets the operator decide about a template after Review.After.
 func (a *Areas) review(r *Record, now time.Time) {
-	after := a.Review.After
-	if after == 0 {
-		after = 2 * time.Second
-	}
+	after := cmp.Or(a.Review.After, 2*time.Second)
 	r.reviews++
 	this := r.reviews
 	a.At(now.Add(after), func(time.Time) {

@@ -1,6 +1,7 @@
 package area
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"strconv"
@@ -61,12 +62,8 @@ func (a *Areas) fillTemplates() {
 		if t.ID == "" {
 			t.ID = "tpl_" + strconv.Itoa(i+1)
 		}
-		if t.Status == "" {
-			t.Status = "approved"
-		}
-		if t.Category == "" {
-			t.Category = "MARKETING"
-		}
+		t.Status = cmp.Or(t.Status, "approved")
+		t.Category = cmp.Or(t.Category, "MARKETING")
 		t.Status, t.Category = strings.ToUpper(t.Status), strings.ToUpper(t.Category)
 		if t.Components == nil {
 			t.Components = []Component{}

@@ -21,7 +21,7 @@ type Replay struct {
 func (a *Areas) webhookHandlers() map[string]Handler {
 	return map[string]Handler{
 		"webhooks":           a.listWebhooks,
-		"webhook":            a.showWebhook,
+		"webhook":            shows(a.ownEndpoint, (*Endpoint).whole),
 		"webhook_register":   take(a.registerWebhook),
 		"webhook_update":     take(a.updateWebhook),
 		"webhook_delete":     a.deleteWebhook,
@@ -81,14 +81,6 @@ func (a *Areas) listWebhooks(c *Call) (any, *Refusal) {
 		}
 	}
 	return list(rows), nil
-}
-
-func (a *Areas) showWebhook(c *Call) (any, *Refusal) {
-	e, ref := a.ownEndpoint(c)
-	if ref != nil {
-		return nil, ref
-	}
-	return e.whole(), nil
 }
 
 func (a *Areas) registerWebhook(c *Call, in struct {
