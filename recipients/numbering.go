@@ -138,12 +138,7 @@ func automaton(expr string) *syntax.Prog {
 }
 
 func digitsOnly(p *syntax.Prog) bool {
-	for _, in := range p.Inst {
-		if in.Op == syntax.InstEmptyWidth {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(p.Inst, func(in syntax.Inst) bool { return in.Op == syntax.InstEmptyWidth })
 }
 
 func lengthBits(lengths []int32) (b uint32) {

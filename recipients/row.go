@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -266,10 +267,5 @@ func (l *Reader) misshapen(parse *csv.ParseError, raw []byte, line int, cells []
 }
 
 func blankCells(cells []string) bool {
-	for _, cell := range cells {
-		if strings.TrimSpace(cell) != "" {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(cells, func(cell string) bool { return strings.TrimSpace(cell) != "" })
 }

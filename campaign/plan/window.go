@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -214,13 +215,7 @@ func parseDays(names []string) (days [7]bool, err error) {
 }
 
 func describe(w file.Window) string {
-	hours, zone := w.Hours, w.Timezone
-	if hours == "" {
-		hours = "all day"
-	}
-	if zone == "" {
-		zone = "UTC"
-	}
+	hours, zone := cmp.Or(w.Hours, "all day"), cmp.Or(w.Timezone, "UTC")
 	if len(w.Days) > 0 {
 		hours += " " + strings.ToLower(strings.Join(w.Days, " "))
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -17,11 +18,7 @@ func writeCountries(w io.Writer, found []launch.CountryCount) {
 			countries = append(countries, fmt.Sprintf("%d more", len(found)-i))
 			break
 		}
-		name := c.Country
-		if name == "" {
-			name = "no country"
-		}
-		countries = append(countries, fmt.Sprintf("%s %d", name, c.Rows))
+		countries = append(countries, fmt.Sprintf("%s %d", cmp.Or(c.Country, "no country"), c.Rows))
 	}
 	if len(countries) > 0 {
 		fmt.Fprintf(w, "countries: %s\n", strings.Join(countries, ", "))

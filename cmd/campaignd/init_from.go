@@ -34,9 +34,7 @@ func (p *program) writeDraft(ctx context.Context, folder, list string, d file.Dr
 	if err != nil {
 		return err
 	}
-	if d.Language == "" {
-		d.Language = "en_US"
-	}
+	d.Language = cmp.Or(d.Language, "en_US")
 	inFolder, err := filepath.Rel(folder, list)
 	if err == nil && filepath.IsLocal(inFolder) {
 		d.File = filepath.ToSlash(inFolder)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -202,10 +203,7 @@ func (p *program) cmdWebhooksList() *cobra.Command {
 			facts, rows := []endpointFacts{}, [][]string{}
 			for _, w := range all {
 				facts = append(facts, factsOfEndpoint(w))
-				events := strings.Join(w.Events, ", ")
-				if events == "" {
-					events = "all"
-				}
+				events := cmp.Or(strings.Join(w.Events, ", "), "all")
 				rows = append(rows, []string{sentence.Printable(w.ID), sentence.Printable(w.URL), sentence.Printable(events)})
 			}
 			if o.JSON() {

@@ -1,6 +1,7 @@
 package commerce
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -44,9 +45,7 @@ func (a Assumed) WithDefaults() Assumed {
 			*d.at = d.standard
 		}
 	}
-	if a.PageSize == 0 {
-		a.PageSize = 100
-	}
+	a.PageSize = cmp.Or(a.PageSize, 100)
 	return a
 }
 

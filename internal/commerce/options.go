@@ -1,6 +1,7 @@
 package commerce
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -117,12 +118,8 @@ func (o Options) check() error {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Rate == 0 {
-		o.Rate = defaultRate
-	}
-	if o.Timeout == 0 {
-		o.Timeout = defaultTimeout
-	}
+	o.Rate = cmp.Or(o.Rate, defaultRate)
+	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
 	o.Assumed = o.Assumed.WithDefaults()
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -78,9 +79,7 @@ func deliveries(v *visit) (any, error) {
 	}
 	if page.Next > 0 {
 		next := url.Values{"after": {strconv.FormatInt(page.Next, 10)}}
-		for name, values := range out.Query {
-			next[name] = values
-		}
+		maps.Copy(next, out.Query)
 		out.Next = address + next.Encode()
 	}
 	return out, nil

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,10 +57,7 @@ func ConnectCommerce(ctx context.Context, cfg *config.Config, o Connection) erro
 	defer client.Close()
 	c := &callbacks{client: client, company: cfg.Commerce.Company, file: file, refused: o.Refused, done: make(chan error, 1),
 		application: commerce.Application{ClientID: cfg.Commerce.ClientID, ClientSecret: cfg.Commerce.ClientSecret, RedirectURI: o.RedirectURI}}
-	address := o.Listen
-	if address == "" {
-		address = cfg.Listen.Public
-	}
+	address := cmp.Or(o.Listen, cfg.Listen.Public)
 	l, err := bind(ctx, "listen.public", address, public(publicRoute{path, c}))
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,13 +115,9 @@ func (r *Reading) refusal(a *Answer, key string) *Error {
 			e.Code = r.named(e, body)
 		}
 	}
-	if e.Message == "" {
-		e.Message = found.Sentence
-	}
+	e.Message = cmp.Or(e.Message, found.Sentence)
 	e.Action, e.Hold, e.Feed, e.EndedBy = found.Action, found.Hold, found.Feed, found.EndedBy
-	if e.Wait == 0 {
-		e.Wait = found.Wait
-	}
+	e.Wait = cmp.Or(e.Wait, found.Wait)
 	return e
 }
 

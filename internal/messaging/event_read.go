@@ -1,6 +1,7 @@
 package messaging
 
 import (
+	"cmp"
 	"strings"
 
 	"campaignd/internal/rawjson"
@@ -224,9 +225,7 @@ func (e *Event) review(v rawjson.Value) {
 	if strings.EqualFold(r.Reason, "NONE") {
 		r.Reason = ""
 	}
-	if r.Reason == "" {
-		r.Reason = pause
-	}
+	r.Reason = cmp.Or(r.Reason, pause)
 	switch {
 	case status != "":
 		r.Event = status

@@ -1,6 +1,7 @@
 package messaging
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -67,21 +68,15 @@ type SignatureForm struct {
 }
 
 func (f SignatureForm) withDefaults() (SignatureForm, error) {
-	if f.Header == "" {
-		f.Header = "X-Service-Signature"
-	}
-	if f.Encoding == "" {
-		f.Encoding = Hex
-	}
+	f.Header = cmp.Or(f.Header, "X-Service-Signature")
+	f.Encoding = cmp.Or(f.Encoding, Hex)
 	if f.Encoding != Hex && f.Encoding != Base64 {
 		return f, fmt.Errorf("encoding: %q is neither hex nor base64", f.Encoding)
 	}
 	if f.Tolerance < 0 {
 		return f, fmt.Errorf("tolerance: %v is negative", f.Tolerance)
 	}
-	if f.Tolerance == 0 {
-		f.Tolerance = 5 * time.Minute
-	}
+	f.Tolerance = cmp.Or(f.Tolerance, 5*time.Minute)
 	f.Header = http.CanonicalHeaderKey(f.Header)
 	f.TimestampHeader = http.CanonicalHeaderKey(f.TimestampHeader)
 	return f, nil

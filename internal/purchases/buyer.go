@@ -1,6 +1,7 @@
 package purchases
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -26,9 +27,7 @@ func (b *buyer) learn(ctx context.Context, k *Keeper) error {
 	}
 	region := ""
 	for _, r := range runs { // the newest first
-		if region == "" {
-			region = r.how.Region
-		}
+		region = cmp.Or(region, r.how.Region)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
 
 	"campaignd/internal/sandbox/area"
@@ -42,25 +43,15 @@ func (s *Sandbox) populate() error {
 		if s.connection[c.ID] != nil {
 			return fmt.Errorf("sandbox: connections[%d]: id %q is used twice", i, c.ID)
 		}
-		if c.Company == "" {
-			c.Company = "co_1"
-		}
+		c.Company = cmp.Or(c.Company, "co_1")
 		co := s.company[c.Company]
 		if co == nil {
 			co = addCompany(Company{ID: c.Company})
 		}
-		if c.Throughput == "" {
-			c.Throughput = "STANDARD"
-		}
-		if c.Quality == "" {
-			c.Quality = "GREEN"
-		}
-		if c.Status == "" {
-			c.Status = "connected"
-		}
-		if c.Portfolio == "" {
-			c.Portfolio = c.Company
-		}
+		c.Throughput = cmp.Or(c.Throughput, "STANDARD")
+		c.Quality = cmp.Or(c.Quality, "GREEN")
+		c.Status = cmp.Or(c.Status, "connected")
+		c.Portfolio = cmp.Or(c.Portfolio, c.Company)
 		if portfolios[c.Portfolio] == nil {
 			portfolios[c.Portfolio] = &portfolio{reached: map[uint64]int64{}}
 		}

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"campaignd/internal/sandbox/area"
+	"cmp"
 	"net/http"
 	"strconv"
 	"strings"
@@ -43,10 +44,7 @@ func (s *Sandbox) beforeAcceptance(w http.ResponseWriter, r *http.Request, f *Fa
 // hang gives no answer. It closes the connection when the client has left or Faults.HangFor has
 // passed.
 func (s *Sandbox) hang(r *http.Request, f *Faults) {
-	d := f.HangFor
-	if d == 0 {
-		d = 30 * time.Second
-	}
+	d := cmp.Or(f.HangFor, 30*time.Second)
 	s.sleep(r.Context(), d)
 	panic(http.ErrAbortHandler)
 }

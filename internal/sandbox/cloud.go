@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"campaignd/internal/sandbox/area"
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"regexp"
@@ -132,9 +133,7 @@ func (c *cloudWriter) end() {
 	if err := recover(); err != nil {
 		panic(err)
 	}
-	if c.status == 0 {
-		c.status = http.StatusOK
-	}
+	c.status = cmp.Or(c.status, http.StatusOK)
 	body := c.translated()
 	if len(body) != len(c.body) {
 		c.w.Header().Del("Content-Length")

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -68,10 +69,7 @@ type cloudTemplate struct {
 }
 
 func cloudTemplateOf(r *area.Record) cloudTemplate {
-	reason := r.Reason
-	if reason == "" {
-		reason = "NONE"
-	}
+	reason := cmp.Or(r.Reason, "NONE")
 	return cloudTemplate{r.Template, strconv.FormatInt(r.PlatformID(), 10), reason, "POSITIONAL"}
 }
 

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -71,10 +72,7 @@ func (d Delay) draw(h uint64) time.Duration {
 	if d.Sigma == 0 || d.Median == 0 {
 		return d.Median
 	}
-	most := d.Max
-	if most == 0 {
-		most = 20 * d.Median
-	}
+	most := cmp.Or(d.Max, 20*d.Median)
 	return min(time.Duration(float64(d.Median)*math.Exp(d.Sigma*normal(h))), most)
 }
 

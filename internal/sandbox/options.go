@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -136,46 +137,30 @@ func (o Options) withDefaults() (Options, error) {
 	if o.RetrySchedule == nil {
 		o.RetrySchedule = []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 6 * time.Hour}
 	}
-	if o.WebhookTimeout == 0 {
-		o.WebhookTimeout = 10 * time.Second
-	}
-	if o.Events.Batch == 0 {
-		o.Events.Batch = 1
-	}
+	o.WebhookTimeout = cmp.Or(o.WebhookTimeout, 10*time.Second)
+	o.Events.Batch = cmp.Or(o.Events.Batch, 1)
 	if o.WebhookWorkers == 0 {
 		o.WebhookWorkers = 64
 		if o.Events.Batch > 1 {
 			o.WebhookWorkers = 8 // with fewer workers the batches fill
 		}
 	}
-	if o.Events.Linger == 0 {
-		o.Events.Linger = 100 * time.Millisecond
-	}
+	o.Events.Linger = cmp.Or(o.Events.Linger, 100*time.Millisecond)
 	o.Events.header = signature
 	if o.API == APICloud {
 		o.Events.Envelope, o.Events.SignaturePrefix, o.Events.header = "platform", "sha256=", "X-Hub-Signature-256"
 	}
-	if o.Events.Envelope == "" {
-		o.Events.Envelope = "service"
-	}
+	o.Events.Envelope = cmp.Or(o.Events.Envelope, "service")
 	if o.Events.Timestamps == "" {
 		o.Events.Timestamps = "rfc3339"
 		if o.Events.Envelope == "platform" {
 			o.Events.Timestamps = "unix_string"
 		}
 	}
-	if o.Throttle == "" {
-		o.Throttle = ThrottlePlatform
-	}
-	if o.ThrottleWait == 0 {
-		o.ThrottleWait = time.Second
-	}
-	if o.PairBurst == 0 {
-		o.PairBurst = 1
-	}
-	if o.TierCode == 0 {
-		o.TierCode = 131048
-	}
+	o.Throttle = cmp.Or(o.Throttle, ThrottlePlatform)
+	o.ThrottleWait = cmp.Or(o.ThrottleWait, time.Second)
+	o.PairBurst = cmp.Or(o.PairBurst, 1)
+	o.TierCode = cmp.Or(o.TierCode, 131048)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -64,30 +65,21 @@ func (s *Sandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // commercePath reports whether the commerce platform answers a path. It refuses /v1 by name.
 func commercePath(path string) bool {
-	for _, begin := range [...]string{"/2023-11/", "/oauth/", "/pay/", "/v1/"} {
-		if strings.HasPrefix(path, begin) {
-			return true
-		}
-	}
-	return false
+	return begins(path, "/2023-11/", "/oauth/", "/pay/", "/v1/")
 }
 
 // botAgent reports whether the CDN refuses the agent: an empty one, or the default agent of a
 // scripting library (docs/service.md#authentication). The document does not show the list of the
 // CDN.
 func botAgent(agent string) bool {
-	if agent == "" {
-		return true
-	}
-	for _, p := range [...]string{
+	return agent == "" || begins(agent,
 		"Go-http-client/", "python-requests/", "Python-urllib/", "python-httpx/", "Python/", "aiohttp/", "curl/", "Wget/",
-		"libwww-perl/", "Java/", "okhttp/", "axios/", "node-fetch", "node", "undici", "Ruby", "Apache-HttpClient/", "PHP/", "GuzzleHttp/",
-	} {
-		if strings.HasPrefix(agent, p) {
-			return true
-		}
-	}
-	return false
+		"libwww-perl/", "Java/", "okhttp/", "axios/", "node-fetch", "node", "undici", "Ruby", "Apache-HttpClient/", "PHP/", "GuzzleHttp/")
+}
+
+// begins reports whether a text begins with one of the prefixes.
+func begins(text string, prefixes ...string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(text, p) })
 }
 
 // scoped returns the connection with this id if the key covers it, else nil. A key of one company

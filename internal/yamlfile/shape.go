@@ -3,6 +3,7 @@ package yamlfile
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -57,14 +58,7 @@ func (f *File) Check(n ast.Node, path string, t reflect.Type, s Shape) {
 
 // check returns what belongs at path instead of n, "" if n is of type t.
 func (f *File) check(n ast.Node, path string, t reflect.Type, s Shape) (want string) {
-	is := func(types ...ast.NodeType) bool {
-		for _, one := range types {
-			if n.Type() == one {
-				return true
-			}
-		}
-		return false
-	}
+	is := func(types ...ast.NodeType) bool { return slices.Contains(types, n.Type()) }
 	switch t.Kind() {
 	case reflect.String:
 		if !is(ast.StringType, ast.LiteralType) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -171,9 +172,7 @@ const maxPages = 500
 
 func (c *Client) eachPage(ctx context.Context, account, path string, query url.Values, calls *int) (records []rawjson.Value, err error) {
 	next := url.Values{}
-	for k, v := range query {
-		next[k] = v
-	}
+	maps.Copy(next, query)
 	for seen := (map[string]bool{}); len(seen) < maxPages; {
 		*calls++
 		v, err := c.call(ctx, c.o.Timeout, account, c.request(ctx, account, http.MethodGet, path, next))

@@ -2,6 +2,7 @@ package cloud
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -183,9 +184,6 @@ func headerOf(h *messaging.Header) (parameter, bool) {
 
 // refOf refers to a file. An asset of this connector is a media id of the platform.
 func refOf(m *messaging.Media, filename string) *mediaRef {
-	id := m.AssetID
-	if id == "" {
-		id = m.ID
-	}
+	id := cmp.Or(m.AssetID, m.ID)
 	return &mediaRef{ID: id, Link: m.Link, Filename: filename}
 }

@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -152,21 +153,15 @@ func (o Options) Validate(now time.Time) error {
 }
 
 func (o Options) withDefaults() Options {
-	if o.BaseURL == "" {
-		o.BaseURL = Host
-	}
-	if o.Version == "" {
-		o.Version = DefaultVersion
-	}
+	o.BaseURL = cmp.Or(o.BaseURL, Host)
+	o.Version = cmp.Or(o.Version, DefaultVersion)
 	if o.Timeout <= 0 {
 		o.Timeout = defaultTimeout
 	}
 	if o.MaxInFlight <= 0 {
 		o.MaxInFlight = defaultMaxInFlight
 	}
-	if o.UserAgent == "" {
-		o.UserAgent = "campaignd/" + strings.Trim(version.String(), "v()")
-	}
+	o.UserAgent = cmp.Or(o.UserAgent, "campaignd/"+strings.Trim(version.String(), "v()"))
 	return o
 }
 

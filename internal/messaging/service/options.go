@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,18 +61,12 @@ const (
 
 // withDefaults sets the zero fields that have a default.
 func (o Options) withDefaults() Options {
-	if o.Timeout == 0 {
-		o.Timeout = defaultTimeout
-	}
-	if o.MaxInFlight == 0 {
-		o.MaxInFlight = defaultMaxInFlight
-	}
+	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
+	o.MaxInFlight = cmp.Or(o.MaxInFlight, defaultMaxInFlight)
 	if o.IdleTimeout <= 0 {
 		o.IdleTimeout = defaultIdleTimeout
 	}
-	if o.UserAgent == "" {
-		o.UserAgent = "campaignd/" + strings.Trim(version.String(), "v()")
-	}
+	o.UserAgent = cmp.Or(o.UserAgent, "campaignd/"+strings.Trim(version.String(), "v()"))
 	return o
 }
 

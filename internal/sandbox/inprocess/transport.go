@@ -3,6 +3,7 @@ package inprocess
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -61,9 +62,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	in.ContentLength = int64(len(body))
 	in.RequestURI = req.URL.RequestURI()
 	in.RemoteAddr = "192.0.2.1:1234"
-	if in.Host == "" {
-		in.Host = req.URL.Host
-	}
+	in.Host = cmp.Or(in.Host, req.URL.Host)
 	in.URL.Scheme, in.URL.Host = "", ""
 	if trace != nil && trace.WroteHeaders != nil {
 		trace.WroteHeaders()

@@ -1,8 +1,10 @@
 package shop
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"campaignd/internal/sandbox/shop/records"
@@ -83,12 +85,7 @@ func (p *Platform) usable(cred *credential) error {
 // permit checks that the credentials give the right of the route.
 func (c *call) permit(given []*credential) error {
 	has := func(kind right) bool {
-		for _, cred := range given {
-			if cred.kind == kind {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(given, func(cred *credential) bool { return cred.kind == kind })
 	}
 	c.admin = has(admin)
 	switch {
@@ -127,10 +124,7 @@ func (p *Platform) findCompany(c *call, given []*credential) error {
 
 // findShop finds the shop of X-ShopId, or else of X-Shop.
 func (c *call) findShop() error {
-	id := c.r.Header.Get("X-ShopId")
-	if id == "" {
-		id = c.r.Header.Get("X-Shop")
-	}
+	id := cmp.Or(c.r.Header.Get("X-ShopId"), c.r.Header.Get("X-Shop"))
 	if id == "" {
 		return nil
 	}

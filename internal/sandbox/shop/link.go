@@ -1,6 +1,7 @@
 package shop
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
 	"html"
@@ -52,9 +53,7 @@ func (p *Platform) makeLink(c *call, in linkRequest) (linkAnswer, error) {
 		amount = *in.AmountDue
 	}
 	var f flaws
-	if in.SuccessURL == "" {
-		in.SuccessURL = in.Callback
-	}
+	in.SuccessURL = cmp.Or(in.SuccessURL, in.Callback)
 	f.webAddress("success_url", in.SuccessURL)
 	f.webAddress("cancel_url", in.CancelURL)
 	f.payment("amount_due", amount, o)

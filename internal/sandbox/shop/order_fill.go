@@ -1,6 +1,7 @@
 package shop
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -146,9 +147,7 @@ func (f *filling) discounts(at string, in []namedDiscount, level, customer strin
 		f.add(at, fmt.Sprintf("At most %d discounts apply.", maxDiscounts))
 		return nil
 	}
-	if customer == "" {
-		customer = "new" // may use only what everybody may
-	}
+	customer = cmp.Or(customer, "new") // may use only what everybody may
 	all := make([]*discount, 0, len(in))
 	for i, r := range in {
 		d, field := f.c.company.byCode(r.Code), "code"
@@ -189,9 +188,7 @@ func (f *filling) had(d *discount) bool {
 func (f *filling) delivery(in orderRequest) {
 	o := f.o
 	o.shipping = shipping{mode: in.Shipping.Mode, status: in.Shipping.Status, scheduled: in.Shipping.ScheduledAt, sent: in.Shipping.Amount}
-	if o.shipping.status == "" {
-		o.shipping.status = pending
-	}
+	o.shipping.status = cmp.Or(o.shipping.status, pending)
 	o.fee, o.pickup = "", ""
 	if in.ShippingFeeID != nil {
 		o.fee = *in.ShippingFeeID

@@ -1,6 +1,7 @@
 package shop
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -72,9 +73,7 @@ func New(sc scenario.Commerce, opt Options) (*Platform, error) {
 	if err := sc.Validate(); err != nil {
 		return nil, err
 	}
-	if opt.WebhookTimeout == 0 {
-		opt.WebhookTimeout = 10 * time.Second
-	}
+	opt.WebhookTimeout = cmp.Or(opt.WebhookTimeout, 10*time.Second)
 	if opt.Transport == nil {
 		opt.Transport = &http.Transport{MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute} // post has a time-out
 	}

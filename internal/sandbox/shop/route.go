@@ -2,6 +2,7 @@ package shop
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -129,10 +130,7 @@ func decode(raw []byte, into any) error {
 	}
 	err := json.Unmarshal(raw, into)
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		field := wrong.Field
-		if field == "" {
-			field = "body"
-		}
+		field := cmp.Or(wrong.Field, "body")
 		return invalid(field, "The "+field+" field has the wrong type.")
 	}
 	if err != nil {

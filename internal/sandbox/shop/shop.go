@@ -1,6 +1,7 @@
 package shop
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -17,9 +18,7 @@ type shop struct {
 
 func newShop(c *company, s scenario.Shop, now value.Stamp) *shop {
 	s.CreatedAt = s.CreatedAt.Or(now)
-	if s.Currency == "" {
-		s.Currency = c.Currency
-	}
+	s.Currency = cmp.Or(s.Currency, c.Currency)
 	return &shop{s, c}
 }
 

@@ -189,12 +189,7 @@ func (c *company) ordersBy(ids func(o *order, in func(string))) map[string]int {
 
 // has reports whether one of the first n lines has the product.
 func (o *order) has(product string, n int) bool {
-	for _, l := range o.lines[:n] {
-		if l.product == product {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.lines[:n], func(l line) bool { return l.product == product })
 }
 
 // byCount orders by a count of each record, such as its orders. All are counted once.

@@ -145,10 +145,7 @@ func (l *List[T]) read(r Request) (q question[T], err error) {
 }
 
 func unknown(what, name string, known []string) error {
-	list := strings.Join(known, ", ")
-	if list == "" {
-		list = "none"
-	}
+	list := cmp.Or(strings.Join(known, ", "), "none")
 	return bad("Unknown " + what + " " + Short(name) + "; known: " + list)
 }
 

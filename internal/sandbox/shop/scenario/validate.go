@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -40,9 +41,7 @@ func (sc *Commerce) Validate() error {
 			return &Flaw{fmt.Sprintf("companies[%d].generate", i), fmt.Sprintf("generates more than %d records", maxGenerated)}
 		}
 	}
-	if sc.RateLimit.Per == 0 {
-		sc.RateLimit.Per = time.Second
-	}
+	sc.RateLimit.Per = cmp.Or(sc.RateLimit.Per, time.Second)
 	return nil
 }
 
