@@ -53,12 +53,16 @@ demo: ## send 2,000 messy rows to the built-in sandbox, print the report
 	go run ./cmd/campaignd demo
 
 .PHONY: test
-test: ## run every test
+test: ## run the tests that take at most some seconds each (under 3 minutes)
 	go test ./...
+
+.PHONY: test-long
+test-long: ## run every test, also the long ones (10 minutes)
+	go test -tags long -timeout 30m ./...
 
 # SQLite is C that was translated to Go. Watching each of its memory accesses took three quarters of
 # the step's time, and its memory is its own: what is passed to it is copied.
-RACE := CGO_ENABLED=1 go test -race -gcflags=modernc.org/...=-race=false -short -timeout 30m
+RACE := CGO_ENABLED=1 go test -tags long -race -gcflags=modernc.org/...=-race=false -short -timeout 30m
 
 .PHONY: race
 race: ## run the concurrent packages under the race detector
@@ -75,7 +79,7 @@ picture: #+ draw the pictures of a report and of the console for the README, doc
 
 .PHONY: lint
 lint: $(GOLANGCI) ## vet, formatting and golangci-lint
-	go vet ./...
+	go vet -tags long ./...
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'gofmt -w these:'; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	$(GOLANGCI) run ./...
 
@@ -155,7 +159,7 @@ fuzz: ## fuzz each target for FUZZTIME (10s)
 
 .PHONY: sim
 sim: ## simulate the send path with SEEDS (300) seeds, and learned paces for LEARN (1h) of virtual time
-	go test ./campaign/sender -run TestSimulation -count=1 -seeds $(SEEDS)
+	go test -tags long ./campaign/sender -run TestSimulation -count=1 -seeds $(SEEDS)
 	go test ./internal/sandbox -run TestTenThousandCalls -count=1 -calls 10000
 	go test ./throttle -run 'TestALearned|TestIndependent' -count=1 -learn-for $(LEARN) -timeout 1h
 

@@ -8,6 +8,8 @@ cd "$(dirname "$0")/.."
 
 pages=$(mktemp -d)
 trap 'rm -rf "$pages"' EXIT
+export TMPDIR=$pages/tmp # a browser that a test ends leaves its folders there
+mkdir "$TMPDIR"
 go build -o "$pages/campaignd" ./cmd/campaignd
 "$pages/campaignd" demo --dir "$pages/demo" >"$pages/demo.log" 2>&1 || { cat "$pages/demo.log"; exit 1; }
 go test ./reporting/html -run 'TestReportsReadAsBefore$' -count=1 -pages "$pages"

@@ -38,7 +38,7 @@ func TestARefusalHoldsExactlyWhatItIsAbout(t *testing.T) {
 			"template account_1/spring/en_US 132015", campaign.HoldTemplate, "account_1/spring/en_US",
 			[]func(*request) bool{over("conn_1"), over("conn_2")}, []float64{pace, pace}},
 	} {
-		if testing.Short() && tt.scope != campaign.HoldCompany {
+		if (testing.Short() || !long) && tt.scope != campaign.HoldCompany {
 			continue // as in TestAFailingServiceCostsNoRecipient
 		}
 		t.Run(tt.name, func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	simSeeds  = flag.Int("seeds", 20, "how many seeds TestSimulation runs; make sim takes 300")
+	simSeeds  = flag.Int("seeds", someSeeds, "how many seeds TestSimulation runs; make sim takes 300")
 	simFirst  = flag.Uint64("seed", 1, "the first seed; a failing one is printed and repeats exactly")
 	simReplay = flag.Int("replay", 25, "every how many seeds one is run twice and must take the same course; 0: none")
 	simStop   = flag.Int("failures", 5, "after how many failing seeds the others are skipped")
@@ -136,16 +136,6 @@ func TestSimulation(t *testing.T) {
 		if total[what] == 0 {
 			t.Errorf("%q never happened in %d seeds, want it once or more: the simulation no longer tests it", what, *simSeeds)
 		}
-	}
-}
-
-// TestSimulationKeepsWhatItFound runs the seeds that once failed.
-func TestSimulationKeepsWhatItFound(t *testing.T) {
-	for _, r := range regressions {
-		t.Run(strings.ReplaceAll(r.found, " ", "_"), func(t *testing.T) {
-			t.Parallel()
-			examine(t, r.seed, false, nil)
-		})
 	}
 }
 

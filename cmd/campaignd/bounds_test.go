@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -80,6 +81,21 @@ func TestSandboxPostsToHttpAndHttpsOnly(t *testing.T) {
 		}
 		if r := d.run("sandbox", "--webhook", url, "--addr", busy.Addr().String()); r.code != code || !strings.Contains(r.stderr, want) {
 			t.Errorf("--webhook %s: got %d with %q, want %d with %q", url, r.code, r.stderr, code, want)
+		}
+	}
+}
+
+// drop removes tables from the ledger.
+func (d *fixture) drop(tables ...string) {
+	d.t.Helper()
+	db, err := sql.Open("sqlite", d.path("campaignd.db"))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer db.Close()
+	for _, table := range tables {
+		if _, err := db.ExecContext(d.t.Context(), "DROP TABLE "+table); err != nil {
+			d.t.Fatal(err)
 		}
 	}
 }

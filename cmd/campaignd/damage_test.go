@@ -1,3 +1,5 @@
+//go:build long
+
 package main
 
 import (
@@ -34,21 +36,6 @@ func (d *fixture) tables() (names []string) {
 		d.t.Fatal(err)
 	}
 	return names
-}
-
-// drop removes tables from the ledger.
-func (d *fixture) drop(tables ...string) {
-	d.t.Helper()
-	db, err := sql.Open("sqlite", d.path("campaignd.db"))
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	defer db.Close()
-	for _, table := range tables {
-		if _, err := db.ExecContext(d.t.Context(), "DROP TABLE "+table); err != nil {
-			d.t.Fatal(err)
-		}
-	}
 }
 
 // noTable finds the missing table that a command's only line names. SQLite names one that a trigger

@@ -1,3 +1,5 @@
+//go:build long
+
 package purchases_test
 
 import (

@@ -150,7 +150,7 @@ func (o *options) find(ctx context.Context, m *Mutation, all []*Package) (by str
 		if len(packages) == 0 {
 			continue
 		}
-		args := append([]string{"test", "-short", "-failfast", "-vet=off", "-timeout=4m", "-overlay", overlay}, packages...)
+		args := append([]string{"test", "-tags=long", "-short", "-failfast", "-vet=off", "-timeout=4m", "-overlay", overlay}, packages...)
 		out, err := o.command(ctx, o.root, "go", args...).CombinedOutput()
 		switch {
 		case ctx.Err() != nil:

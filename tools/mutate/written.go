@@ -68,7 +68,8 @@ func (o *options) tryWritten(ctx context.Context) (code int, err error) {
 		return 1, fmt.Errorf("no mutation has the name or the file %s", strings.Join(o.args, " "))
 	}
 	for _, p := range packages {
-		build := o.command(ctx, o.root, "go", "test", "-c", "-vet=off", "-tags", "mutants", "-overlay", overlay, "-o", o.binary(p), p.Package)
+		build := o.command(ctx, o.root, "go", "test", "-c", "-vet=off", "-tags", "mutants,long", "-overlay", overlay,
+			"-o", o.binary(p), p.Package)
 		if out, err := build.CombinedOutput(); err != nil {
 			return 1, fmt.Errorf("the tests of %s with the mutations do not compile: %w\n%s", p.Package, err, out)
 		}

@@ -3,7 +3,6 @@
 package postgres
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -183,71 +182,6 @@ func TestAClaimOnAnotherServerIsRestored(t *testing.T) {
 	ls, err := l.Claim(t.Context(), claim)
 	if !errors.Is(err, ledger.ErrRestored) || len(ls) != 0 {
 		t.Errorf("claimed on another server: %v, %v; want no lease, and ErrRestored", ls, err)
-	}
-}
-
-// The connection that an intent opens may be the first one to a promoted standby.
-func TestAPromotedStandbyIsNoticedBeforeItsFirstIntent(t *testing.T) {
-	t.Parallel()
-	s := own(t)
-	l := openAt(t, s.URL("postgres"), ledger.Options{Sender: true})
-	r := ledgertest.Load(t, l, 100)
-	lease := ledgertest.ClaimAll(t, l, r.No)[0]
-	if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", To: 10}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Restore(); err != nil {
-		t.Fatal(err)
-	}
-	g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", From: 10, To: 20}})
-	if !errors.Is(err, ledger.ErrRestored) {
-		t.Errorf("%+v %v, want ErrRestored", g, err)
-	}
-	var mark int64
-	err = l.read(context.Background(), l.sender, row(&mark, `SELECT mark FROM segment WHERE run = $1`, int64(r.No)))
-	if err != nil || mark != 10 {
-		t.Errorf("the mark is at %d, %v; want no error, 10", mark, err)
-	}
-}
-
-func TestUnsafeDurabilityIsRefused(t *testing.T) {
-	t.Parallel()
-	s := own(t)
-	l, err := Open(t.Context(), s.URL("postgres"), ledger.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := l.Diagnose(t.Context())
-	if err != nil || f.Unsafe != nil || !strings.Contains(f.Durable, "synchronous_commit=on, fsync=on") || f.Clock.IsZero() {
-		t.Errorf("diagnosis of a safe server: %+v (%v), want its settings and its clock", f, err)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct{ set, reset, want string }{
-		{"ALTER ROLE postgres SET synchronous_commit = off", "ALTER ROLE postgres RESET synchronous_commit",
-			"ALTER ROLE CURRENT_USER SET synchronous_commit = on"},
-		{"ALTER ROLE postgres SET synchronous_commit = local", "ALTER ROLE postgres RESET synchronous_commit", "synchronous_commit is local"},
-		{"ALTER SYSTEM SET fsync = off", "ALTER SYSTEM RESET fsync", "set fsync = on"},
-		{"ALTER SYSTEM SET full_page_writes = off", "ALTER SYSTEM RESET full_page_writes", "set full_page_writes = on"},
-		{"ALTER ROLE postgres SET synchronous_commit = remote_apply", "ALTER ROLE postgres RESET synchronous_commit", ""},
-	} {
-		if err := s.Exec(c.set); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Restart(); err != nil {
-			t.Fatal(err)
-		}
-		l, err := Open(t.Context(), s.URL("postgres"), ledger.Options{})
-		if err == nil {
-			err = l.Close()
-		}
-		if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n")) {
-			t.Errorf("%s: %v, want a line with %q", c.set, err, c.want)
-		}
-		if err := s.Exec(c.reset); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 

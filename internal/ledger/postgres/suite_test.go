@@ -4,11 +4,11 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"runtime"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -66,16 +66,18 @@ func openShared(t testing.TB, o ledger.Options) *Ledger {
 	return openAt(t, migrated(t), o)
 }
 
-// migrated returns the address of a database of the test's own that has a ledger's schema.
+// migrated returns the address of a database of the test's own that has a ledger's schema. Earlier
+// tests may have used it.
 func migrated(t testing.TB) string {
 	t.Helper()
-	return server(t).Filled(t, fill)
+	return server(t).Reused(t, fill)
 }
 
-// openReused is openShared in a database that earlier tests may have used.
-func openReused(t testing.TB, o ledger.Options) *Ledger {
+// openUnused is openShared in a database that no test has used: PostgreSQL has neither counted nor
+// planned anything there.
+func openUnused(t testing.TB, o ledger.Options) *Ledger {
 	t.Helper()
-	return openAt(t, server(t).Reused(t, fill), o)
+	return openAt(t, server(t).Filled(t, fill), o)
 }
 
 // fill gives a database a ledger's schema.
@@ -103,53 +105,13 @@ func openAt(t testing.TB, dsn string, o ledger.Options) *Ledger {
 
 func TestPostgresKeepsEveryPromiseOfTheLedger(t *testing.T) {
 	t.Parallel()
-	ledgertest.Run(t, func(t *testing.T) campaign.Ledger {
-		return openReused(t, ledger.Options{Origin: ledgertest.Origin, Notify: ledgertest.Notify, PerCompany: true})
+	ledgertest.RunMain(t, func(t *testing.T) campaign.Ledger {
+		return openShared(t, ledger.Options{Origin: ledgertest.Origin, Notify: ledgertest.Notify, PerCompany: true})
 	})
 }
 
-// tables gives the suite access to a ledger's tables.
-type tables struct{ *Ledger }
-
-var dialect = strings.NewReplacer("NONE", "NULL", "ZERO", "NULL")
-
-func (l tables) Alter(ctx context.Context, query string) error {
-	return l.read(ctx, l.sender, stmt(nil, dialect.Replace(query)))
-}
-
-func (l tables) Stored(ctx context.Context, query string) (text string, err error) {
-	err = l.read(ctx, l.sender, row(&text, query))
-	return text, err
-}
-
-func (l tables) QuarantineAt(ctx context.Context, ahead, since, now int64) (n int64, err error) {
-	err = l.change(ctx, l.sender, "", func(t *tx) (err error) {
-		n, err = t.quarantine(ahead, since, now)
-		return err
-	})
-	return n, err
-}
-
-func (l tables) MessageHash(id string) int64 { return l.key.MessageHash(id) }
-
-func (l tables) ReadOnly(ctx context.Context) error {
-	dir, err := migrations()
-	if err != nil {
-		return err
-	}
-	l.readOnly = true
-	defer func() { l.readOnly = false }()
-	return l.explain(l.migrate(ctx, dir))
-}
-
-func TestPostgresKeepsItsTablesAsPromised(t *testing.T) {
-	t.Parallel()
-	ledgertest.RunTables(t, func(t *testing.T) ledgertest.Tables {
-		return tables{openReused(t, ledger.Options{Sender: true})}
-	})
-}
-
-// Leases take the server's time from a function of the schema, which the test replaces.
+// Leases take the server's time from a function of the schema, which the test replaces. Each test
+// gives the function back, so that the next one may use its database.
 func TestPostgresKeepsItsPromisesToTheMillisecond(t *testing.T) {
 	t.Parallel()
 	ledgertest.RunClock(t, func(t *testing.T, f func(*testing.T, campaign.Ledger, ledgertest.Clock)) {
@@ -159,14 +121,23 @@ func TestPostgresKeepsItsPromisesToTheMillisecond(t *testing.T) {
 		if err != nil {
 			t.Fatalf("connecting to %s: %v; want no error", url, err)
 		}
-		defer db.Close(context.WithoutCancel(t.Context()))
+		var clock string
+		if err := db.QueryRow(t.Context(), `SELECT pg_get_functiondef('ledger_now'::regproc)`).Scan(&clock); err != nil {
+			t.Fatalf("the server's clock: %v; want no error", err)
+		}
+		defer func() {
+			_, err := db.Exec(context.WithoutCancel(t.Context()), clock)
+			if err = errors.Join(err, db.Close(context.WithoutCancel(t.Context()))); err != nil {
+				t.Errorf("giving the database its clock again: %v; want no error", err)
+			}
+		}()
 		now := time.Now().Truncate(time.Millisecond)
 		pass := func(d time.Duration) {
 			t.Helper()
 			now = now.Add(d)
-			clock := fmt.Sprintf(`CREATE OR REPLACE FUNCTION ledger_now() RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE
+			set := fmt.Sprintf(`CREATE OR REPLACE FUNCTION ledger_now() RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE
 				AS 'SELECT %d::bigint'`, ledger.Millis(now))
-			if _, err := db.Exec(t.Context(), clock); err != nil {
+			if _, err := db.Exec(t.Context(), set); err != nil {
 				t.Fatalf("setting the clock to %s: %v; want no error", now, err)
 			}
 		}

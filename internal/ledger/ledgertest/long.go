@@ -1,0 +1,6 @@
+//go:build long
+
+package ledgertest
+
+// Long reports whether the long tests run, too.
+const Long = true
