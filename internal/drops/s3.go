@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path"
 	"strings"
 	"sync"
 	"time"
@@ -239,6 +240,22 @@ func (p progress) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// kindOf is the media type of a list or a result by its name. A browser shows what it downloads by
+// this type.
+func kindOf(key string) string {
+	switch path.Ext(strings.ToLower(key)) {
+	case ".html":
+		return "text/html; charset=utf-8"
+	case ".json":
+		return "application/json"
+	case ".csv":
+		return "text/csv"
+	case ".tsv":
+		return "text/tab-separated-values"
+	}
+	return "application/octet-stream" // a list that is compressed, or has another name
+}
+
 // Put implements Bucket. An upload may take any time in all, and b.request for each part.
 func (b *S3) Put(ctx context.Context, key string, f *os.File) error {
 	info, err := f.Stat()
@@ -248,16 +265,12 @@ func (b *S3) Put(ctx context.Context, key string, f *os.File) error {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	kind := "text/csv"
-	if strings.HasSuffix(key, ".json") {
-		kind = "application/json"
-	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stalled := time.AfterFunc(b.request, func() { cancel(errUnread) })
 	defer stalled.Stop()
 	_, err = b.client.Client.PutObject(ctx, b.bucket, key, f, info.Size(),
-		minio.PutObjectOptions{ContentType: kind, NumThreads: 1, Progress: progress{stalled, b.request}})
+		minio.PutObjectOptions{ContentType: kindOf(key), NumThreads: 1, Progress: progress{stalled, b.request}})
 	if err != nil && errors.Is(context.Cause(ctx), errUnread) {
 		return errUnread
 	}

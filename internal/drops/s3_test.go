@@ -294,6 +294,25 @@ func TestAPutReplacesAnObject(t *testing.T) {
 	}
 }
 
+// A browser shows a report, and offers to save a list that is compressed.
+func TestAPutTellsTheMediaType(t *testing.T) {
+	s := newStore(t)
+	f, err := os.CreateTemp(t.TempDir(), "")
+	s.ok(err)
+	defer f.Close()
+	_, err = f.WriteString("x")
+	s.ok(err)
+	for name, want := range map[string]string{".report.html": "text/html; charset=utf-8", ".report.json": "application/json",
+		".report.csv": "text/csv", "": "application/octet-stream"} {
+		key := "done/LIST.CSV.gz" + name
+		s.ok(s.Put(t.Context(), key, f))
+		got, err := s.client.Client.StatObject(t.Context(), s3test.Bucket, key, minio.StatObjectOptions{})
+		if err != nil || got.ContentType != want {
+			t.Errorf("%s: got %q and %v, want %q", key, got.ContentType, err, want)
+		}
+	}
+}
+
 func TestCredentialsAreThoseOfTheEnvironment(t *testing.T) {
 	for _, tt := range []struct{ url, host, region string }{
 		{"s3://lists?region=eu-west-1", "s3.amazonaws.com", "eu-west-1"},

@@ -287,7 +287,7 @@ func takenBefore(f campaign.DroppedFile) string {
 	at := sentence.Instant(f.TakenAt)
 	switch {
 	case f.State == campaign.DropRejected:
-		return fmt.Sprintf("this version was rejected (taken %s): %s", at, f.Detail)
+		return fmt.Sprintf("this version was rejected (taken %s); `touch` it to have it taken again. The reason: %s", at, f.Detail)
 	case f.Run != 0:
 		return fmt.Sprintf("this version was taken %s and launched as %s; `campaignd launch` with --new launches a list again", at,
 			campaign.Run{No: f.Run, Campaign: f.Campaign}.ID())

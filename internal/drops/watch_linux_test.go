@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -167,6 +168,28 @@ func TestAFileThatLiesThereAgainWaits(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		if got := w.waiting()["list.csv"]; !strings.Contains(got, "launched as spring-1") || len(w.launched) != 1 {
 			t.Errorf("got %q and %d runs, want that it was launched as spring-1, and one run", got, len(w.launched))
+		}
+	})
+}
+
+// Somebody moves a rejected list back to have it taken again.
+func TestARejectedListThatIsMovedBackHasARemedy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		w.put("list.csv", "bad")
+		stop := w.running(w.watcher("a"))
+		defer stop()
+		time.Sleep(10 * time.Second)
+		w.ok(w.Move(t.Context(), w.stat("rejected/list.csv"), "list.csv"))
+		time.Sleep(10 * time.Second)
+		const want = "; `touch` it to have it taken again. The reason: it is bad"
+		if got := w.waiting()["list.csv"]; !strings.HasSuffix(got, want) {
+			t.Errorf("moved back: got %q, want it to end with %q", got, want)
+		}
+		w.ok(os.Chtimes(w.path("list.csv"), time.Time{}, time.Now()))
+		time.Sleep(10 * time.Second)
+		if f := w.dropped()["list.csv"]; len(w.waiting()) != 0 || f.State != campaign.DropRejected || w.text("rejected/list-2.csv") != "bad" {
+			t.Errorf("after touch: got waiting %v and %s at %s, want it rejected again, as list-2.csv", w.waiting(), f.State, f.Place)
 		}
 	})
 }
