@@ -91,7 +91,9 @@ func (t *task) chooseName(ctx context.Context, folder, first string, content any
 	return fmt.Errorf("%d files have the name %s in %s", mostNames, path.Base(t.f.Key), folder)
 }
 
-// owner reports whether the result at key is of this file, and whether there is none.
+// owner reports whether the result at key is of this file, and whether there is none. Another
+// ledger, and one that went back in time, give the file's number to another file, perhaps of the
+// same name: the time of the claim tells them apart.
 func (t *task) owner(ctx context.Context, key string) (ours, free bool, err error) {
 	o, err := t.p.Bucket.Stat(ctx, key)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -109,7 +111,8 @@ func (t *task) owner(ctx context.Context, key string) (ours, free bool, err erro
 		return false, false, err
 	}
 	var found acceptance
-	return json.Unmarshal(text, &found) == nil && found.File == t.f.No && found.From == t.f.Key, false, nil
+	ours = json.Unmarshal(text, &found) == nil && found.File == t.f.No && found.From == t.f.Key && found.TakenAt.Equal(t.f.TakenAt)
+	return ours, false, nil
 }
 
 // replaced is the detail of a file whose rows are in the ledger and whose text is lost.

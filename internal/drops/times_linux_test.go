@@ -126,17 +126,27 @@ func TestAWaitBeginsWithItsReason(t *testing.T) {
 	})
 }
 
-// Another ledger counts its files from 1, too: its results stay, whatever their number.
+// Another ledger counts its files from 1, too: its results stay, whatever their number. So does one
+// that was restored from a backup, whose exporter gives each list the same name.
 func TestResultsOfAnotherLedgerAreNotOverwritten(t *testing.T) {
-	w := newWorld(t, 1)
-	f, _, err := w.ledger.ClaimFile(t.Context(), campaign.DroppedFile{Bucket: "b", Key: "list.csv", ETag: "one", Campaign: "spring"})
-	w.ok(err)
-	theirs := fmt.Sprintf(`{"file": %d, "from": "march.csv"}`, f.No)
-	w.write("done/list.csv"+acceptedName, theirs)
-	k := &task{Watcher: w.watcher("a"), p: &watched{Rule: Rule{Bucket: w.Folder}}, f: f, dir: t.TempDir()}
-	w.ok(k.chooseName(t.Context(), doneFolder, acceptedName, acceptance{File: f.No, From: f.Key}))
-	if k.f.Place != "done/list-2.csv" || w.text("done/list.csv"+acceptedName) != theirs {
-		t.Errorf("got the place %s and %s, want done/list-2.csv and the other result as it was", k.f.Place, w.text("done/list.csv"+acceptedName))
+	const taken, before = "2026-03-09T12:00:00.123Z", "2026-03-08T12:00:00.123Z"
+	for _, tt := range []struct{ from, taken, want string }{
+		{"march.csv", taken, "done/list-2.csv"}, {"list.csv", before, "done/list-2.csv"}, {"list.csv", taken, "done/list.csv"},
+	} {
+		w := newWorld(t, 1)
+		at, err := time.Parse(time.RFC3339, taken)
+		w.ok(err)
+		f, _, err := w.ledger.ClaimFile(t.Context(), campaign.DroppedFile{Bucket: "b", Key: "list.csv", ETag: "one", Campaign: "spring",
+			TakenAt: at.Add(456 * time.Microsecond)}) // more than the ledger keeps
+		w.ok(err)
+		found := fmt.Sprintf(`{"file": %d, "from": %q, "taken_at": %q}`, f.No, tt.from, tt.taken)
+		w.write("done/list.csv"+acceptedName, found)
+		k := &task{Watcher: w.watcher("a"), p: &watched{Rule: Rule{Bucket: w.Folder}}, f: f, dir: t.TempDir()}
+		w.ok(k.chooseName(t.Context(), doneFolder, acceptedName, acceptance{File: f.No, From: f.Key, TakenAt: f.TakenAt}))
+		if k.f.Place != tt.want || w.text("done/list.csv"+acceptedName) != found {
+			t.Errorf("beside %s: got the place %s and %s, want %s and the result as it was", found, k.f.Place,
+				w.text("done/list.csv"+acceptedName), tt.want)
+		}
 	}
 }
 
