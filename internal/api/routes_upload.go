@@ -39,7 +39,6 @@ func (s *Server) partRoutes() {
 		summary: "Begin a list whose hash is not known yet. It is kept for a day after its last part"},
 		resource.Upload{ID: "up_00112233445566778899aabbccddeeff", ExpiresAt: exampleUpload.ExpiresAt},
 		func(context.Context, *operator.Session, *struct{}) (resource.Upload, error) {
-			s.expire()
 			u, err := s.process.Uploads.Start()
 			return resource.Upload(u), err
 		})
@@ -67,10 +66,27 @@ func (s *Server) partRoutes() {
 		})
 }
 
-// expire removes the lists that nobody goes on with.
-func (s *Server) expire() {
-	if err := s.process.Uploads.Expire(time.Now()); err != nil {
-		s.process.Log.Warn("an old upload cannot be removed; it is tried again with the next part", "err", err)
+// expireEvery is the time between two looks for lists that nobody goes on with.
+const expireEvery = time.Minute
+
+// expire removes the lists that nobody goes on with, until ctx ends.
+func (s *Server) expire(ctx context.Context) {
+	tick := time.NewTicker(expireEvery)
+	defer tick.Stop()
+	for failed := ""; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		err := s.process.Uploads.Expire(time.Now())
+		switch {
+		case err == nil:
+			failed = ""
+		case failed != err.Error():
+			failed = err.Error()
+			s.process.Log.Warn("an old upload cannot be removed; it is tried again", "err", err)
+		}
 	}
 }
 
@@ -93,7 +109,6 @@ func (s *Server) partRoute(r route) {
 		if body.length > client.MaxPart {
 			return nil, &Error{http.StatusRequestEntityTooLarge, client.CodeTooLarge, "a part has at most 32 MiB", nil}
 		}
-		s.expire()
 		u, err := s.addPart(ctx, in, body)
 		if err != nil {
 			return nil, s.failed(r.id, err)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -38,8 +39,13 @@ func New(ctx context.Context, p operator.Process) (*Server, error) {
 	return s, errors.Join(p.Uploads.Clean(ctx), p.Uploads.Expire(time.Now()))
 }
 
-// Run polls the ledger for the streams of events, until ctx ends.
-func (s *Server) Run(ctx context.Context) { s.feed.run(ctx) }
+// Run polls the ledger for the streams of events, and removes old uploads, until ctx ends.
+func (s *Server) Run(ctx context.Context) {
+	var work sync.WaitGroup
+	work.Go(func() { s.expire(ctx) })
+	s.feed.run(ctx)
+	work.Wait()
+}
 
 // request is what the handlers need of a request beside its parameters.
 type request struct {

@@ -119,9 +119,6 @@ func takePart(v *visit, dr campaign.Draft) (done, error) {
 	if offset == 0 {
 		err = v.process.Uploads.Remove(incoming(dr))
 	}
-	if err == nil {
-		err = v.process.Uploads.Expire(time.Now())
-	}
 	var u uploads.Upload
 	if err == nil {
 		u, err = v.process.Uploads.Add(incoming(dr), offset, v.r.Body)
