@@ -43,7 +43,13 @@ type DroppedFile struct {
 	TakenAt           time.Time
 	// NextAt is when an open file is looked at again.
 	NextAt time.Time
+	// Sidecar is the tag of the sidecar that the file had when it was taken; NoSidecar: it had none;
+	// "": nobody has looked yet.
+	Sidecar string
 }
+
+// NoSidecar is the Sidecar of a file without one. It is no tag.
+const NoSidecar = "none"
 
 // Launch returns the launch key of the file's run.
 func (f DroppedFile) Launch() string { return fmt.Sprint(DropKey, f.No) }

@@ -156,13 +156,10 @@ func (t *task) putList(ctx context.Context) (err error) {
 	return nil
 }
 
-// moveSidecar moves the sidecar beside its list.
+// moveSidecar moves the sidecar that the list had beside it. Another one is that of the next list.
 func (t *task) moveSidecar(ctx context.Context) error {
-	o, err := t.p.Bucket.Stat(ctx, sidecar(t.f.Key))
-	if errors.Is(err, fs.ErrNotExist) || err == nil && o.Fault != "" {
-		return nil
-	}
-	if err != nil {
+	o, err := t.findSidecar(ctx)
+	if err != nil || o.ETag != t.f.Sidecar || o.ETag == campaign.NoSidecar || o.Fault != "" {
 		return err
 	}
 	if err = t.p.Bucket.Move(ctx, o, sidecar(t.f.Place)); errors.Is(err, ErrChanged) || errors.Is(err, fs.ErrNotExist) {

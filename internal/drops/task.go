@@ -101,6 +101,9 @@ func (t *task) bring(ctx context.Context) (err error) {
 	if t.own.No != 0 && t.own.State != campaign.Importing {
 		return t.launched(ctx, t.own)
 	}
+	if err := t.noteSidecar(ctx); err != nil {
+		return err
+	}
 	list, err := t.fetch(ctx)
 	lost := errors.Is(err, ErrChanged) || errors.Is(err, fs.ErrNotExist)
 	switch {
@@ -233,14 +236,47 @@ func (t *task) duplicate(ctx context.Context) error {
 	return campaign.ErrSameContent // the other one was rejected meanwhile
 }
 
-// sidecar reads the file that overrides fields of the campaign, nil if there is none.
-func (t *task) sidecar(ctx context.Context) ([]byte, error) {
+// findSidecar finds the file that overrides fields of the campaign. Its tag is campaign.NoSidecar
+// if there is none.
+func (t *task) findSidecar(ctx context.Context) (Object, error) {
 	o, err := t.p.Bucket.Stat(ctx, sidecar(t.f.Key))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return Object{ETag: campaign.NoSidecar}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("sidecar: %w", err)
+		return o, fmt.Errorf("sidecar: %w", err)
+	}
+	return o, nil
+}
+
+// noteSidecar notes which sidecar the list has, before the list is read and launched, which may
+// take hours. An exporter that uses the same names each time may write the next one meanwhile. A
+// list with a run has been launched with its sidecar.
+func (t *task) noteSidecar(ctx context.Context) error {
+	if t.f.Sidecar != "" || t.own.No != 0 {
+		return nil
+	}
+	o, err := t.findSidecar(ctx)
+	if err != nil {
+		return err
+	}
+	t.f.Sidecar = o.ETag
+	return t.store(ctx)
+}
+
+// sidecar reads the sidecar of the list, nil if it has none. Another one than the list had at first
+// may be that of the next list.
+func (t *task) sidecar(ctx context.Context) ([]byte, error) {
+	o, err := t.findSidecar(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if o.ETag != t.f.Sidecar {
+		return nil, &Refused{Code: "invalid_sidecar", Message: "its sidecar was written, replaced or removed after the list was taken; " +
+			"put the sidecar in its place, and then drop the list again"}
+	}
+	if o.ETag == campaign.NoSidecar {
+		return nil, nil
 	}
 	if o.Fault != "" || o.Size > file.MaxSize {
 		return nil, &Refused{Code: "invalid_sidecar",

@@ -252,7 +252,7 @@ func TestASidecarThatChangesDelaysNoList(t *testing.T) {
 	box.write("list.csv.yaml", "name: spring\n")
 	for _, tt := range []struct{ err, want error }{{ErrChanged, nil}, {fs.ErrNotExist, nil}, {fs.ErrExist, fs.ErrExist}} {
 		k := &task{Watcher: New(Options{}), p: &watched{Rule: Rule{Bucket: away{box.Folder, tt.err}}},
-			f: campaign.DroppedFile{Key: "list.csv", Place: "done/list.csv"}}
+			f: campaign.DroppedFile{Key: "list.csv", Place: "done/list.csv", Sidecar: box.stat("list.csv.yaml").ETag}}
 		if err := k.moveSidecar(t.Context()); !errors.Is(err, tt.want) {
 			t.Errorf("%v while it is moved: got %v, want %v", tt.err, err, tt.want)
 		}
@@ -265,6 +265,7 @@ func TestASidecarIsReadWholeOrRefused(t *testing.T) {
 	k := &task{Watcher: New(Options{}), p: &watched{Rule: Rule{Bucket: box.Folder}}, f: campaign.DroppedFile{Key: "list.csv"}}
 	for size, want := range map[int]bool{file.MaxSize: true, file.MaxSize + 1: false} {
 		box.write("list.csv.yaml", strings.Repeat("#", size))
+		k.f.Sidecar = box.stat("list.csv.yaml").ETag
 		text, err := k.sidecar(t.Context())
 		var refused *Refused
 		if want && (err != nil || len(text) != size) || !want && !errors.As(err, &refused) {

@@ -45,7 +45,8 @@ func DropClause(f campaign.DropFilter) (sql string, args []any) {
 // ScanDroppedFile reads the columns of dropped_file in the order of the schema.
 func ScanDroppedFile(scan func(...any) error) (f campaign.DroppedFile, err error) {
 	var taken, next int64
-	err = scan(&f.No, &f.Bucket, &f.Key, &f.ETag, &f.Size, &f.Campaign, &f.Hash, &f.State, &f.Run, &f.Place, &f.Detail, &taken, &next)
+	err = scan(&f.No, &f.Bucket, &f.Key, &f.ETag, &f.Size, &f.Campaign, &f.Hash, &f.State, &f.Run, &f.Place, &f.Detail, &taken, &next,
+		&f.Sidecar)
 	f.TakenAt, f.NextAt = TimeOf(taken), TimeOf(next)
 	return f, err
 }

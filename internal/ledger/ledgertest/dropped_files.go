@@ -76,7 +76,7 @@ var dropPromises = []promise{
 		other := dropped("c.csv", "1")
 		other.Campaign = "summer"
 		other, _ = f.take(other)
-		first.Hash, first.State, first.Run, first.Place = "aa", campaign.DropLaunched, 3, "done/a.csv"
+		first.Hash, first.State, first.Run, first.Place, first.Sidecar = "aa", campaign.DropLaunched, 3, "done/a.csv", "tag 7"
 		f.ok(f.l.UpdateFile(f.ctx, first))
 		f.ok(f.l.UpdateFile(f.ctx, first))
 		other.Hash = "aa"
@@ -95,10 +95,10 @@ var dropPromises = []promise{
 	}},
 	{"AFileThatWasGoneIsClaimedAgain", func(f *fixture) {
 		file, _ := f.take(dropped("a.csv", "1"))
-		file.State, file.Hash, file.Detail = campaign.DropGone, "aa", "removed"
+		file.State, file.Hash, file.Detail, file.Sidecar = campaign.DropGone, "aa", "removed", campaign.NoSidecar
 		f.ok(f.l.UpdateFile(f.ctx, file))
 		again, claimed := f.take(dropped("a.csv", "1"))
-		if !claimed || again.No != file.No || again.State != campaign.DropClaimed || again.Hash != "" || again.Detail != "" {
+		if !claimed || again.No != file.No || again.State != campaign.DropClaimed || again.Hash+again.Detail+again.Sidecar != "" {
 			f.Errorf("claimed %v as %+v; want a new claim of number %d", claimed, again, file.No)
 		}
 	}},

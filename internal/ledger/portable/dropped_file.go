@@ -10,18 +10,20 @@ import (
 )
 
 // sqlDroppedFiles is the head of every query whose rows ledger.ScanDroppedFile reads.
-const sqlDroppedFiles = `SELECT no, bucket, key, etag, size, campaign, hash, state, run, place, detail, taken_at, next_at FROM dropped_file`
+const sqlDroppedFiles = `SELECT no, bucket, key, etag, size, campaign, hash, state, run, place, detail, taken_at, next_at, sidecar
+	FROM dropped_file`
 
 const (
 	sqlClaimFile = `INSERT INTO dropped_file (bucket, key, etag, size, campaign, hash, state, run, place, detail, taken_at, next_at)
 		VALUES ($1, $2, $3, $4, $5, '', 'claimed', 0, '', '', $6, $7)
 		ON CONFLICT (bucket, key, etag) DO UPDATE SET campaign = excluded.campaign, hash = '', state = 'claimed', detail = '',
-			taken_at = excluded.taken_at, next_at = excluded.next_at WHERE dropped_file.state = 'gone'`
+			taken_at = excluded.taken_at, next_at = excluded.next_at, sidecar = '' WHERE dropped_file.state = 'gone'`
 	sqlDroppedVersion = sqlDroppedFiles + ` WHERE bucket = $1 AND key = $2 AND etag = $3`
 	sqlSameContent    = `SELECT o.no FROM dropped_file o JOIN dropped_file f ON f.no = $1 WHERE o.campaign = f.campaign AND o.hash = $2
 		AND o.hash <> '' AND o.no <> $1 AND o.state NOT IN ('rejected', 'gone') LIMIT 1`
 	sqlFileState  = `SELECT state FROM dropped_file WHERE no = $1`
-	sqlUpdateFile = `UPDATE dropped_file SET hash = $1, state = $2, run = $3, place = $4, detail = $5, next_at = $6 WHERE no = $7`
+	sqlUpdateFile = `UPDATE dropped_file SET hash = $1, state = $2, run = $3, place = $4, detail = $5, next_at = $6, sidecar = $7
+		WHERE no = $8`
 )
 
 // ClaimFile implements campaign.DropLedger.
@@ -67,7 +69,7 @@ func (l *Ledger) UpdateFile(ctx context.Context, f campaign.DroppedFile) error {
 			}
 		}
 		_, err := t.Exec(sqlUpdateFile, f.Hash, string(f.State), int64(f.Run), f.Place, sentence.Clip(f.Detail, campaign.MaxDetail),
-			ledger.Millis(f.NextAt), f.No)
+			ledger.Millis(f.NextAt), f.Sidecar, f.No)
 		return err
 	})
 }
