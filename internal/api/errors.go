@@ -87,6 +87,7 @@ var uploadFaults = map[uploads.Kind]struct {
 	uploads.TooLarge:    {http.StatusRequestEntityTooLarge, client.CodeTooLarge},
 	uploads.NoSpace:     {http.StatusInsufficientStorage, client.CodeNoSpace},
 	uploads.Broken:      {http.StatusBadRequest, client.CodeInvalid},
+	uploads.Closed:      {http.StatusNotImplemented, client.CodeNotOffered},
 }
 
 func faultOf(f *uploads.Fault) *Error {

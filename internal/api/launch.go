@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"campaignd/internal/client"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/operator"
 	"campaignd/internal/uploads"
@@ -47,7 +46,7 @@ func (s *Server) uploaded(id string, do func(w http.ResponseWriter, r *http.Requ
 // take launches the upload in dir.
 func (s *Server) take(w http.ResponseWriter, r *http.Request, dir string) (int, any, error) {
 	if s.process.Launch == nil {
-		return 0, nil, &Error{http.StatusServiceUnavailable, client.CodeStopping, "this process takes no list: it does not send", nil}
+		return 0, nil, uploads.TakesNone()
 	}
 	launched, err := s.launch(w, r, dir)
 	if err != nil || launched.Ended || launched.Resumed {

@@ -158,7 +158,7 @@ func addUpload[O any](s *Server, r route, example O, answers map[string]string,
 			Schema: answer, Example: envelope[O]{Data: example}}}}
 	}
 	failure := s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Error](), true, "Error")
-	for _, status := range []int{400, 401, 403, 404, 409, 413, 422, 429, 503} {
+	for _, status := range []int{400, 401, 403, 404, 409, 413, 422, 429, 501, 503} {
 		op.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status),
 			Content: map[string]*huma.MediaType{"application/json": {Schema: failure}}}
 	}

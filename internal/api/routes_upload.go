@@ -35,7 +35,7 @@ func (s *Server) partRoutes() {
 		all = "/api/v1/uploads"
 		one = all + "/{hash}"
 	)
-	add(s, route{method: http.MethodPost, path: all, id: "begin-upload", scope: campaign.KeyOperate, all: true, errors: []int{507},
+	add(s, route{method: http.MethodPost, path: all, id: "begin-upload", scope: campaign.KeyOperate, all: true, errors: []int{501, 507},
 		summary: "Begin a list whose hash is not known yet. It is kept for a day after its last part"},
 		resource.Upload{ID: "up_00112233445566778899aabbccddeeff", ExpiresAt: exampleUpload.ExpiresAt},
 		func(context.Context, *operator.Session, *struct{}) (resource.Upload, error) {
@@ -54,7 +54,7 @@ func (s *Server) partRoutes() {
 			return s.process.ListHead(in.Name)
 		})
 	s.partRoute(route{method: http.MethodPatch, path: one, id: "upload-part", scope: campaign.KeyOperate, all: true,
-		summary: "Append a part to a list. It is kept for a day after its last part", errors: []int{404, 409, 413, 422, 503, 507}})
+		summary: "Append a part to a list. It is kept for a day after its last part", errors: []int{404, 409, 413, 422, 501, 503, 507}})
 	add(s, route{method: http.MethodDelete, path: one, id: "remove-upload", scope: campaign.KeyOperate, all: true, errors: []int{503},
 		summary: "Forget a list that was uploaded"}, resource.Upload{Hash: exampleUpload.Hash},
 		func(_ context.Context, _ *operator.Session, in *OfUpload) (resource.Upload, error) {

@@ -26,7 +26,7 @@ const (
 	CodeBusy         = "busy"
 	CodeStopping     = "stopping"
 	CodeInternal     = "internal"
-	CodeNotOffered   = "not_offered" // the messaging service has no such operation
+	CodeNotOffered   = "not_offered" // the messaging service has no such operation, or the process takes no list
 	CodeService      = "service"     // the messaging service failed, or refused
 )
 

@@ -179,5 +179,8 @@ func (w *watched) Read(p []byte) (int, error) {
 // passing reports whether a later try may succeed after err, as after a broken connection.
 func passing(err error) bool {
 	var told *Error
-	return !errors.As(err, &told) || told.Temporary() || told.Code == CodeWrongOffset || told.Status >= 500
+	if errors.As(err, &told) && told.Code == CodeNotOffered {
+		return false // the process takes no list
+	}
+	return told == nil || told.Temporary() || told.Code == CodeWrongOffset || told.Status >= 500
 }

@@ -132,3 +132,16 @@ func TestAListThatChangesWhileItIsSentIsRefused(t *testing.T) {
 		t.Errorf("got %s, want the second file alone", text)
 	}
 }
+
+// A draft is in the ledger, so that the console of an intake has its page, too.
+func TestAProcessThatSendsNothingTakesNoList(t *testing.T) {
+	w := newWorld(t)
+	w.process.Uploads.Closed = true
+	const want = "This process sends nothing, so it takes no list."
+	if code, answer := w.part(0, "phone\n"); code != http.StatusServiceUnavailable || !strings.Contains(answer, want) {
+		t.Errorf("a part: got %d %s, want 503 with %q", code, answer, want)
+	}
+	if got := w.staged(t); len(got) != 0 {
+		t.Errorf("got the lists %v, want none", got)
+	}
+}

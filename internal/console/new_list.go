@@ -161,6 +161,7 @@ var uploadStatus = map[uploads.Kind]int{
 	uploads.NotFound: http.StatusConflict, uploads.Busy: http.StatusServiceUnavailable, uploads.NotNow: http.StatusConflict,
 	uploads.WrongOffset: http.StatusConflict, uploads.WrongHash: http.StatusConflict, uploads.TooLarge: http.StatusRequestEntityTooLarge,
 	uploads.NoSpace: http.StatusInsufficientStorage, uploads.Broken: http.StatusBadRequest,
+	uploads.Closed: http.StatusServiceUnavailable,
 }
 
 // faultSentence says for a person why a list was not taken or read.
@@ -174,6 +175,8 @@ func faultSentence(f *uploads.Fault) string {
 		return "The server has no space for the list. Ask the operator of campaignd to make room, then upload it again."
 	case uploads.Broken:
 		return "The connection broke before the list had come whole. Upload it again."
+	case uploads.Closed:
+		return "This process sends nothing, so it takes no list. Open the console of one that sends."
 	case uploads.Busy, uploads.TooLarge, uploads.WrongOffset, uploads.WrongHash:
 	}
 	return sentence(f.Message)

@@ -105,6 +105,7 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (_ API, con
 	if d.client != nil {
 		p.Session.Service, p.Messages = d.client, d.client
 	}
+	p.Uploads.Closed = e == nil
 	if e != nil {
 		p.Launch = func(ctx context.Context, file, list string, another bool, idempotency, by string) (resource.Launched, error) {
 			out, err := d.launchList(ctx, file, list, another, idempotency, by)

@@ -15,6 +15,7 @@ import (
 
 	"campaignd/internal/config"
 	"campaignd/internal/messaging"
+	"campaignd/internal/operator"
 	"campaignd/internal/sandbox"
 	"campaignd/throttle/redistest"
 )
@@ -22,6 +23,7 @@ import (
 // serving is a running Serve.
 type serving struct {
 	public, admin string
+	process       operator.Process
 	stop          context.CancelFunc
 	ended         chan error
 }
@@ -34,12 +36,15 @@ func (c *cluster) serve(role config.Role) *serving {
 	cfg.Listen = config.Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0"}
 	cfg.Webhooks.Secrets = []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
 	ctx, stop := context.WithCancel(c.Context())
-	d, err := New(ctx, &cfg, withAPI)
+	s := &serving{stop: stop, ended: make(chan error, 1)}
+	d, err := New(ctx, &cfg, Options{API: func(ctx context.Context, p operator.Process) (API, error) {
+		s.process = p
+		return withAPI.API(ctx, p)
+	}})
 	if err != nil {
 		stop()
 		c.Fatal(err)
 	}
-	s := &serving{stop: stop, ended: make(chan error, 1)}
 	started := make(chan struct{})
 	go func() {
 		err := d.Serve(ctx, func(public, admin string) {
@@ -95,6 +100,10 @@ func TestRolesSplitTheWork(t *testing.T) {
 		}
 		if code, _ := c.page(tt.s.admin + "/readyz"); code != http.StatusOK {
 			t.Errorf("readyz: got %d, want 200", code)
+		}
+		if p := tt.s.process; (p.Launch == nil) != tt.takes || p.Uploads.Closed != tt.takes {
+			t.Errorf("got that it launches %v, and that it takes no upload %v, want %v and %v", p.Launch != nil, p.Uploads.Closed, !tt.takes,
+				tt.takes)
 		}
 	}
 

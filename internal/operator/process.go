@@ -23,7 +23,7 @@ type Process struct {
 	Uploads *uploads.Folder
 	// Launch launches a campaign file over a list for the operator by. ctx ends when the process
 	// stops, not with the request. A repeated idempotency key, if it is not "", finds the same run
-	// again. Nil: the process accepts no list.
+	// again. Nil: the process accepts no list, and Uploads is closed.
 	Launch func(ctx context.Context, file, list string, another bool, idempotency, by string) (resource.Launched, error)
 	// Forecast says when a run will be done.
 	Forecast func(ctx context.Context, r campaign.Run) (plan.Forecast, error)

@@ -22,6 +22,7 @@ const (
 	TooLarge    Kind = "too large"
 	NoSpace     Kind = "no space"
 	Broken      Kind = "broken" // a part was not read to its end
+	Closed      Kind = "closed" // the process sends nothing (Folder.Closed)
 )
 
 // Fault is why an upload is refused.

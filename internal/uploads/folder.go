@@ -27,7 +27,10 @@ const (
 
 // Folder has the uploads of a process. Make it with New.
 type Folder struct {
-	Limit int64 // bytes of a list; New sets MaxList. Nobody changes it after the first upload.
+	// Limit is the bytes of a list; New sets MaxList. Closed means that the process sends nothing, so
+	// that it takes no list. Nobody changes them after the first upload.
+	Limit  int64
+	Closed bool
 
 	dir        string
 	most       int64 // maxStaged

@@ -31,6 +31,9 @@ func absent(name string) *Fault {
 // Start begins a list whose hash is not known yet, and gives it an id. Parts are added to the id,
 // and Finish names the list by its hash.
 func (f *Folder) Start() (Upload, error) {
+	if f.Closed {
+		return Upload{}, TakesNone()
+	}
 	if err := os.MkdirAll(f.dir, 0o700); err != nil {
 		return Upload{}, err
 	}

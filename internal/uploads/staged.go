@@ -58,6 +58,19 @@ func (f *Folder) Look(hash string) (Upload, error) {
 	return u, nil
 }
 
+// TakesNone is the fault of a list that is given to a process that sends nothing.
+func TakesNone() *Fault {
+	return &Fault{Closed, "this process sends nothing, so it takes no list; give the list to one that sends", 0}
+}
+
+// begin is hold for what comes of a list.
+func (f *Folder) begin(hash string) error {
+	if f.Closed {
+		return TakesNone()
+	}
+	return f.hold(hash)
+}
+
 // hold keeps all others from changing a list until release.
 func (f *Folder) hold(hash string) error {
 	f.mu.Lock()
@@ -79,7 +92,7 @@ func (f *Folder) release(hash string) {
 // arrived is kept; if the disk is full, nothing of the part is, because the ledger is on that disk.
 // A list that becomes too large is removed, because no further part can correct it.
 func (f *Folder) Add(hash string, offset int64, part io.Reader) (u Upload, err error) {
-	if err := f.hold(hash); err != nil {
+	if err := f.begin(hash); err != nil {
 		return u, err
 	}
 	defer f.release(hash)

@@ -55,7 +55,7 @@ func Fits(size, limit int64) error {
 // Whole takes a list that comes at once, in place of what has come under its name. Nobody else
 // writes to the name until it ends. Nothing stays of a list that is refused.
 func (f *Folder) Whole(name string, list io.Reader) (u Upload, err error) {
-	if err := f.hold(name); err != nil {
+	if err := f.begin(name); err != nil {
 		return u, err
 	}
 	defer f.release(name)
