@@ -219,7 +219,8 @@ type Suppression struct {
 // SuppressionLedger keeps the numbers that must not be sent to.
 type SuppressionLedger interface {
 	Suppress(ctx context.Context, s []Suppression) (added int, err error) // idempotent on (Key, Scope, Company)
-	// Unsuppress removes suppressions. One without a company also removes those of every company.
+	// Unsuppress removes suppressions. One without a company also removes those of every company. An
+	// opt-out from marketing that it removed does not come back when its event is applied again.
 	Unsuppress(ctx context.Context, s []Suppression) (removed int, err error)
 	Suppressions(ctx context.Context) iter.Seq2[Suppression, error] // by number
 	// SuppressionsOf returns those of one number, by scope, also those that have ended.

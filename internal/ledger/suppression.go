@@ -107,6 +107,17 @@ func OptIn(s campaign.Suppression) (_ campaign.Suppression, remember bool) {
 const IsOptOut = `source NOT IN ('import', 'operator') AND substr(source, 1, 7) <> 'import:'
 	AND (scope = 'marketing' OR substr(scope, 1, 10) = 'marketing@') AND proof NOT LIKE '%"file":%'`
 
+// RememberFrom and RememberWhere begin and end the statement, in the SQL of both databases, that
+// writes to opt_in which opt-outs from marketing an operator removes, as if their people had
+// resumed just after them, and at the latest now. They do not come back when they are delivered
+// again, and later ones count.
+const (
+	RememberFrom = `INSERT INTO opt_in (key, scope, at)
+		SELECT key, scope, CASE WHEN at < ledger_now() THEN at + 1 ELSE ledger_now() END`
+	RememberWhere = ` AND (scope = 'marketing' OR substr(scope, 1, 10) = 'marketing@')
+		ON CONFLICT (key, scope) DO UPDATE SET at = excluded.at WHERE excluded.at > opt_in.at`
+)
+
 // IsFailedUnreachable is the condition, in the SQL of both databases, that failed messages alone
 // made a suppression of an unreachable number. A message that failed may have been delivered to
 // another device of the recipient: then the number is reachable, and what failed messages said of

@@ -1,6 +1,8 @@
 package ledgertest
 
 import (
+	"time"
+
 	"campaignd/campaign"
 )
 
@@ -30,6 +32,34 @@ var optOutPromises = []promise{
 		if n, err := f.l.Suppress(f.ctx, of(5, "")); err != nil || n != 1 { // an operator decides anew
 			f.Errorf("an import after a resume: %d, %v; want 1 added", n, err)
 		}
+	}},
+	{"AnOptOutThatWasRemovedDoesNotComeBack", func(f *fixture) {
+		all, one := optOut(1, "+1", 10), optOut(1, "+1", 12).OfCompany("c")
+		stops := campaign.Events{Suppressions: []campaign.Suppression{all, one},
+			Moved: []campaign.Move{{From: 1, To: 2, FromPhone: "+1", ToPhone: "+2", At: at(20)}}}
+		apply := func(e campaign.Events, want int) {
+			f.Helper()
+			f.done(f.l.Apply(f.ctx, e))
+			f.hasSuppressed(want, "after %+v", e)
+		}
+		apply(stops, 4)
+		for _, number := range []struct{ key, left int }{{2, 2}, {1, 0}} {
+			of := []campaign.Suppression{{Key: int64(number.key), Scope: campaign.ScopeMarketing}}
+			if n, err := f.l.Unsuppress(f.ctx, of); n != 2 || err != nil {
+				f.Errorf("removed %d of the number %d, %v; want 2", n, number.key, err)
+			}
+			apply(stops, number.left) // delivered again
+		}
+		apply(campaign.Events{Suppressions: []campaign.Suppression{optOut(1, "+1", 11)}}, 2) // of the two numbers, for all companies
+		apply(campaign.Events{Lifted: []campaign.Suppression{{Key: 1, At: at(30)}, {Key: 2, At: at(30)}}}, 0)
+		if n, err := f.l.Suppress(f.ctx, []campaign.Suppression{one}); err != nil || n != 1 { // an operator decides anew
+			f.Errorf("an import after the removal: %d, %v; want 1 added", n, err)
+		}
+		ahead := []campaign.Suppression{{Key: 3, Scope: campaign.ScopeMarketing, Source: "import", At: time.Now().Add(time.Hour)}}
+		f.done(f.l.Suppress(f.ctx, ahead))
+		f.done(f.l.Unsuppress(f.ctx, ahead))
+		ahead[0].At = time.Now().Add(time.Second)
+		apply(campaign.Events{Suppressions: ahead}, 2) // a stop after the removal of an import from the future
 	}},
 	{"AStopThatWasTakenBackLendsNoProof", func(f *fixture) {
 		var twice []campaign.Suppression

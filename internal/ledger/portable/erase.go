@@ -119,7 +119,7 @@ const (
 
 // eraseRest erases the number outside the runs.
 func (l *Ledger) eraseRest(ctx context.Context, key, pseudonym int64, underWay bool) error {
-	of := []string{sqlEraseCarried, sqlEraseMoved, sqlEraseInbound, sqlEraseReply, sqlEraseContact, sqlEraseOptIn, sqlEraseReceipt,
+	of := []string{sqlEraseCarried, sqlEraseMoved, sqlEraseInbound, sqlEraseReply, sqlEraseContact, sqlEraseReceipt,
 		sqlEraseSender, sqlEraseWishes, sqlErasePairs}
 	if !underWay { // an event that waits may prove what is under way
 		of = append(of, sqlEraseOrphans)
@@ -145,8 +145,12 @@ func (l *Ledger) eraseRest(ctx context.Context, key, pseudonym int64, underWay b
 		if _, err := t.Exec(sqlEraseOptOuts, key, underWay); err != nil {
 			return err
 		}
-		_, err := t.Exec(sqlEraseProof, key)
-		return err
+		for _, erase := range []string{sqlEraseProof, sqlEraseOptIn} { // an opt-out that was being removed has its row now
+			if _, err := t.Exec(erase, key); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

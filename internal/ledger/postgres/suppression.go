@@ -114,8 +114,12 @@ func (l *Ledger) Suppress(ctx context.Context, s []campaign.Suppression) (added 
 	})
 }
 
-const sqlUnsuppress = `DELETE FROM suppression s USING unnest($1::bigint[], $2::text[], $3::boolean[]) w (key, scope, every)
-	WHERE s.key = ANY($1) AND s.key = w.key AND (s.scope = w.scope OR w.every AND starts_with(s.scope, w.scope || '@'))`
+const sqlUnsuppress = `WITH removed AS (DELETE FROM suppression s
+		USING unnest($1::bigint[], $2::text[], $3::boolean[]) w (key, scope, every)
+		WHERE s.key = ANY($1) AND s.key = w.key AND (s.scope = w.scope OR w.every AND starts_with(s.scope, w.scope || '@'))
+		RETURNING s.key, s.scope, s.at),
+	remembered AS (` + ledger.RememberFrom + ` FROM removed WHERE true` + ledger.RememberWhere + `)
+	SELECT count(*) FROM removed`
 
 // Unsuppress implements campaign.SuppressionLedger.
 func (l *Ledger) Unsuppress(ctx context.Context, s []campaign.Suppression) (removed int, err error) {
@@ -128,7 +132,7 @@ func (l *Ledger) Unsuppress(ctx context.Context, s []campaign.Suppression) (remo
 				keys, scopes, every = append(keys, r.Key), append(scopes, ledger.PlainText(r.Scope)), append(every, r.Every)
 			}
 		}
-		err = l.change(ctx, l.hooks, "", func(t *tx) error { return t.do(stmt(&n, sqlUnsuppress, keys, scopes, every)) })
+		err = l.change(ctx, l.hooks, "", func(t *tx) error { return t.do(row(&n, sqlUnsuppress, keys, scopes, every)) })
 		return n, err
 	})
 }

@@ -117,7 +117,11 @@ func (l *Ledger) Suppress(ctx context.Context, s []campaign.Suppression) (added 
 	})
 }
 
-const sqlUnsuppress = `DELETE FROM suppression WHERE key = ?1 AND (scope = ?2 OR ?3 AND substr(scope, 1, length(?2) + 1) = ?2 || '@')`
+const (
+	sqlRemoved    = ` FROM suppression WHERE key = ?1 AND (scope = ?2 OR ?3 AND substr(scope, 1, length(?2) + 1) = ?2 || '@')`
+	sqlUnsuppress = `DELETE` + sqlRemoved
+	sqlRemember   = ledger.RememberFrom + sqlRemoved + ledger.RememberWhere
+)
 
 // Unsuppress implements campaign.SuppressionLedger.
 func (l *Ledger) Unsuppress(ctx context.Context, s []campaign.Suppression) (removed int, err error) {
@@ -126,6 +130,9 @@ func (l *Ledger) Unsuppress(ctx context.Context, s []campaign.Suppression) (remo
 			n = 0
 			for _, x := range step {
 				for _, r := range l.key.Removals(x) {
+					if _, err := t.exec(sqlRemember, r.Key, r.Scope, r.Every); err != nil {
+						return err
+					}
 					m, err := t.exec(sqlUnsuppress, r.Key, r.Scope, r.Every)
 					if err != nil {
 						return err
