@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -201,22 +202,13 @@ run uses yet is listed too; so are files of runs of another ledger. Without --ye
 				return err
 			}
 			found := pruned{Files: unused}
-			for _, f := range unused {
-				if !yes {
-					break
-				}
-				gone, err := deleteFile(cmd.Context(), c, f.ID, connection)
-				switch {
-				case err != nil:
-					return fmt.Errorf("%s was not deleted, %d before it were: %w", f.ID, found.Deleted, err)
-				case gone:
-					found.Gone++
-				default:
-					found.Deleted++
+			if yes {
+				if err = found.delete(cmd.Context(), c, connection); service.NotOffered(err) {
+					return err
 				}
 			}
 			if o.JSON() {
-				return command.WriteJSON(p.Stdout, found)
+				return errors.Join(err, command.WriteJSON(p.Stdout, found))
 			}
 			if err := p.writeFiles(o, unused); err != nil {
 				return err
@@ -228,11 +220,36 @@ run uses yet is listed too; so are files of runs of another ledger. Without --ye
 			if found.Gone > 0 {
 				said += fmt.Sprintf("; %d had been deleted already", found.Gone)
 			}
-			_, err = fmt.Fprintln(p.Stderr, said)
-			return err
+			_, failure := fmt.Fprintln(p.Stderr, said)
+			return errors.Join(err, failure)
 		})
 	}
 	return cmd
+}
+
+// mostFailures is how many deletions may fail one after the other: then the files are not at fault.
+const mostFailures = 3
+
+// delete deletes the files, and counts them. A failure ends it only if the service does not offer
+// the operation, or if mostFailures came one after the other.
+func (d *pruned) delete(ctx context.Context, c *service.Client, connection string) (first error) {
+	failures := 0
+	for _, f := range d.Files {
+		gone, err := deleteFile(ctx, c, f.ID, connection)
+		switch {
+		case err != nil:
+			failures++
+			first = cmp.Or(first, fmt.Errorf("%s was not deleted, %d before it were: %w", f.ID, d.Deleted, err))
+		case gone:
+			d.Gone, failures = d.Gone+1, 0
+		default:
+			d.Deleted, failures = d.Deleted+1, 0
+		}
+		if failures == mostFailures || ctx.Err() != nil || service.NotOffered(err) {
+			break
+		}
+	}
+	return first
 }
 
 // deleteFile deletes a file of the service, or reports that it is gone already. A 404 has two

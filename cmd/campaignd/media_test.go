@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"campaignd/internal/messaging/service"
@@ -102,6 +104,45 @@ func TestAPruneToleratesAFileThatIsGone(t *testing.T) {
 	wantIn(t, "prune", d.want(0, "media", "prune", "--yes").stderr, "3 files were deleted; 1 had been deleted already")
 	if left := d.files("media", "list"); len(left) != 0 {
 		t.Errorf("after the prune: got %q, want no file", left)
+	}
+}
+
+// A file that cannot be deleted does not keep the others.
+func TestAPruneGoesOnAfterAFailure(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t, nil)
+	d.want(0, "run", d.path("c.yaml"), "--settle", "1m")
+	for range 6 {
+		d.want(0, "media", "upload", d.write("banner.png", "\x89PNG\r\n\x1a\nx"), "--connection", "conn_1")
+	}
+	service, err := url.Parse(d.env["CAMPAIGND_SERVICE_BASE_URL"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var deletions, refused atomic.Int64
+	proxy := httputil.NewSingleHostReverseProxy(service)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodDelete && deletions.Add(1) <= refused.Load() {
+			http.Error(w, `{"error": "invalid_request", "message": "not this one"}`, http.StatusBadRequest)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	defer front.Close()
+	d.env["CAMPAIGND_SERVICE_BASE_URL"] = front.URL
+	for _, c := range []struct {
+		refused  int64
+		deletes  string
+		left     int
+		requests int64
+	}{{3, "0 files were deleted", 6, 3}, {1, "5 files were deleted", 1, 6}} {
+		deletions.Store(0)
+		refused.Store(c.refused)
+		said := d.want(1, "media", "prune", "--yes").stderr
+		wantIn(t, fmt.Sprintf("%d refused", c.refused), said, c.deletes, "was not deleted, 0 before it were")
+		if left := d.files("media", "list"); len(left) != c.left || deletions.Load() != c.requests {
+			t.Errorf("%d refused: got %q after %d requests, want %d files and %d requests", c.refused, left, deletions.Load(), c.left, c.requests)
+		}
 	}
 }
 

@@ -135,17 +135,17 @@ func (p *program) subscribe(ctx context.Context, json bool) error {
 	var e *messaging.Error
 	switch {
 	case errors.As(err, &e) && (e.Status == 0 || e.Status == http.StatusUnauthorized):
-		return withCloudRemedy(c, err, e)
+		err = withCloudRemedy(c, err, e)
 	case err != nil:
-		return fmt.Errorf("%w; check the id in cloud.accounts, and that its token may manage that account", err)
+		err = fmt.Errorf("%w; check the id in cloud.accounts, and that its token may manage that account", err)
 	}
-	if json {
-		return command.WriteJSON(p.Stdout, map[string][]string{"accounts": accounts})
+	if json && len(accounts) > 0 {
+		return errors.Join(err, command.WriteJSON(p.Stdout, map[string][]string{"accounts": accounts}))
 	}
 	for _, id := range accounts {
 		fmt.Fprintf(p.Stdout, "account %s posts its events to the URL of its app\n", id)
 	}
-	return nil
+	return err
 }
 
 func (p *program) cmdWebhooksRegister() *cobra.Command {

@@ -1,7 +1,9 @@
 package operator
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +14,7 @@ import (
 	"campaignd/internal/client/resource"
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/service"
+	"campaignd/internal/sentence"
 	"campaignd/recipients"
 )
 
@@ -26,7 +29,7 @@ type Blocks interface {
 // (docs/operations.md#blocked-at-the-service). Blocked people are suppressed for the company of the
 // connection, and no longer when none of its connections blocks them. Those whom an operator or an
 // import suppressed in scope all are blocked at the service; those whom it does not block are in
-// the answer.
+// the answer, which with an error has what was done.
 func (d *Session) SyncSuppressions(ctx context.Context, s Blocks, connection string) (out resource.SyncedSuppressions, err error) {
 	all, err := s.Connections(ctx)
 	if err != nil {
@@ -62,14 +65,30 @@ func (d *Session) SyncSuppressions(ctx context.Context, s Blocks, connection str
 	if out.Suppressed, err = d.Ledger.Suppress(ctx, added); err != nil {
 		return out, err
 	}
-	if out.Lifted, err = d.liftUnblocked(ctx, s, all, connection, company, gone); err != nil {
-		return out, err
-	}
-	for step := range slices.Chunk(ours, service.MaxBlocked) {
-		results, err := s.BlockUsers(ctx, connection, step)
-		if err != nil {
-			return out, err
+	// The two directions do not need each other, so a failure of one does not end the other.
+	out.Lifted, err = d.liftUnblocked(ctx, s, all, connection, company, gone)
+	return out, errors.Join(err, blockAll(ctx, s, ours, &out))
+}
+
+// mostFailures is how many requests may fail one after the other: then they are not at fault.
+const mostFailures = 3
+
+// blockAll blocks numbers at the connection of out. A request that fails does not end the others,
+// unless mostFailures of them do.
+func blockAll(ctx context.Context, s Blocks, numbers []string, out *resource.SyncedSuppressions) error {
+	var first error
+	failures, left := 0, 0
+	for step := range slices.Chunk(numbers, service.MaxBlocked) {
+		if failures == mostFailures || ctx.Err() != nil {
+			left += len(step)
+			continue
 		}
+		results, err := s.BlockUsers(ctx, out.Connection, step)
+		if err != nil {
+			first, failures, left = cmp.Or(first, err), failures+1, left+len(step)
+			continue
+		}
+		failures = 0
 		for _, r := range results {
 			if r.Status == "blocked" {
 				out.Blocked++
@@ -78,7 +97,11 @@ func (d *Session) SyncSuppressions(ctx context.Context, s Blocks, connection str
 			out.Failed = append(out.Failed, resource.NotBlocked{To: r.User, Code: int(r.Code), Why: messaging.Sentence(fmt.Sprint(r.Code))})
 		}
 	}
-	return out, nil
+	if left == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s not asked to be blocked at the service, and the same command asks again: %w",
+		sentence.Count(left, "number was", "numbers were"), cmp.Or(first, ctx.Err()))
 }
 
 // differing returns the suppressions of the company that came from a block that is gone at this

@@ -66,6 +66,29 @@ func TestEveryAccountIsSubscribed(t *testing.T) {
 	}
 }
 
+// An account that the token may not manage does not keep the others from being subscribed.
+func TestAnAccountThatFailsKeepsNoOther(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "/1/") {
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprint(w, `{"error": {"message": "no right", "code": 100}}`)
+			return
+		}
+		fmt.Fprint(w, `{"success":true}`)
+	}))
+	defer server.Close()
+	c, err := New(Options{BaseURL: server.URL, Accounts: []Account{
+		{ID: "1", Token: messaging.NewSecret("a")}, {ID: "2", Token: messaging.NewSecret("b")}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	got, err := c.Subscribe(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "account 1") || !reflect.DeepEqual(got, []string{"2"}) {
+		t.Errorf("got %v, %v; want account 2, and an error that names account 1", got, err)
+	}
+}
+
 func TestANumberInTwoAccountsIsFound(t *testing.T) {
 	page := onePage(t, list(t, "numbers"))
 	s := &script{always: map[string]wireExchange{"/phone_numbers": page}}
