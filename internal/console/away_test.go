@@ -77,8 +77,8 @@ func TestATestMessageThatFailsIsASentence(t *testing.T) {
 		{"nobody listens", to, "1", &messaging.Error{Err: errors.New("connection refused")}, http.StatusBadGateway, away},
 		{"a number that is none", "0803", "1", nil, http.StatusBadRequest, "0803"},
 		{"a number that is suppressed", "+2348031234560", "1", nil, http.StatusBadRequest, "suppress"},
-		{"a row that cannot be sent", to, "2", nil, http.StatusConflict, "row 2"},
-		{"a row that is not there", to, "9", nil, http.StatusConflict, "row 9"},
+		{"a row that cannot be sent", to, "2", nil, http.StatusNotFound, "row 2"},
+		{"a row that is not there", to, "9", nil, http.StatusNotFound, "row 9"},
 	} {
 		service.fails = c.fails
 		got := w.request(w.step("test"), "admin", url.Values{"to": {c.to}, "row": {c.row}})

@@ -42,8 +42,6 @@ func problemOf(ctx context.Context, err error) *problem {
 		return &problem{http.StatusUnauthorized, "You are not signed in, so nothing was done. Sign in and try again."}
 	case errors.Is(err, operator.ErrTooMany):
 		return &problem{http.StatusTooManyRequests, "Too many wrong keys came from your address. Wait a minute, then try again."}
-	case errors.Is(err, launch.ErrNoRow):
-		return &problem{http.StatusConflict, forPage(err)}
 	case operator.Absent(err):
 		return &problem{http.StatusNotFound, forPage(err)}
 	case errors.Is(err, operator.ErrForbidden):
