@@ -129,3 +129,18 @@ func TestAClockThatIsWrongFiresNothing(t *testing.T) {
 		}
 	}
 }
+
+// The grace of an import is over by the ledger's clock, whatever the clock of a replica says.
+func TestAnImportEndsByTheClockOfTheLedger(t *testing.T) {
+	c := newScene(t)
+	of := scheduledAt(t, "2026-03-01T10:00:00Z", "cron: '0 9 * * *', grace: 30m")
+	for by, late := range map[time.Duration]bool{0: false, time.Hour: false, -time.Hour: true} {
+		ledger := &skewed{Ledger: c.ledger, by: by}
+		run := campaign.Run{Campaign: "spring", Launch: CronKey + "2026-03-02T09:00", Detail: "disk full", Definition: of.Source,
+			CreatedAt: time.Now().Add(min(-by, 0) - time.Minute)}
+		why, again, err := New(Options{Config: config.Default(), Ledger: ledger}).stuck(t.Context(), run, &of)
+		if err != nil || again != nil || (why != "") != late {
+			t.Errorf("%s ahead: got %q, launched again %v, %v; want it ended: %v", by, why, again != nil, err, late)
+		}
+	}
+}

@@ -153,7 +153,12 @@ func (sc *Scheduler) stuck(ctx context.Context, r campaign.Run, of *Scheduled) (
 		return corrected, nil, nil
 	case of == nil:
 		return "", nil, nil
-	case time.Since(r.CreatedAt) > time.Duration(of.Definition.Schedule.Grace):
+	}
+	now, err := sc.o.Ledger.Clock(ctx) // by its own clock, which may be wrong, a replica could end an import too early
+	switch {
+	case err != nil:
+		return "", nil, fmt.Errorf("read the ledger's clock: %w", err)
+	case now.Sub(r.CreatedAt) > time.Duration(of.Definition.Schedule.Grace):
 		return fmt.Sprintf("its import did not end within its grace of %s: %s", of.Definition.Schedule.Grace, r.Detail), nil, nil
 	case of.changedSince(r):
 		return corrected, of, nil
