@@ -80,7 +80,10 @@ func (s *Server) folderRoutes() {
 		scope: campaign.KeyRead}, []resource.Campaign{exampleCampaign},
 		func(ctx context.Context, d *operator.Session, _ *struct{}) ([]resource.Campaign, error) {
 			files, err := s.process.Folder()
-			return d.Campaigns(ctx, files), err
+			if err != nil {
+				return nil, err
+			}
+			return d.Campaigns(ctx, files)
 		})
 	add(s, route{method: http.MethodGet, path: one, id: "campaign", summary: "One file of the campaigns folder", scope: campaign.KeyRead,
 		errors: []int{404}}, exampleCampaign,

@@ -209,7 +209,10 @@ func schedules(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := schedulesView{Campaigns: v.d.Campaigns(v.r.Context(), files)}
+	var out schedulesView
+	if out.Campaigns, err = v.d.Campaigns(v.r.Context(), files); err != nil {
+		return nil, err
+	}
 	for _, f := range all {
 		if f.Outcome == "next" {
 			out.Next = append(out.Next, f)

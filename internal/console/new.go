@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
@@ -141,10 +142,9 @@ func newCampaign(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range files {
-		if takesList(f.Definition) {
-			out.Campaigns = append(out.Campaigns, v.d.Campaigns(v.r.Context(), []operator.File{f})...)
-		}
+	files = slices.DeleteFunc(files, func(f operator.File) bool { return !takesList(f.Definition) })
+	if out.Campaigns, err = v.d.Campaigns(v.r.Context(), files); err != nil {
+		return nil, err
 	}
 	if !out.Closed {
 		out.Templates = templates(v)

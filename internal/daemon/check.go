@@ -99,7 +99,7 @@ func checkEarlier(
 	}
 	does, err := launch.Inspect(ctx, l, in.Definition, in.Source, in.List, hash)
 	var scheduled *launch.ScheduledError
-	if does.Does == launch.Launches && errors.As(scheduledToo(c.Campaigns)(in.Definition.Name, hash), &scheduled) {
+	if does.Does == launch.Launches && errors.As(scheduledToo(ctx, l, c.Campaigns)(in.Definition.Name, hash), &scheduled) {
 		does = *scheduled.Check()
 	}
 	if found.Launch = &does; err != nil || does.Run != "" || l == nil {

@@ -118,7 +118,7 @@ func (d *Daemon) checkLaunch(ctx context.Context, path string, by launcher, then
 		}
 		offer := len(p.Findings)
 		if by != byFiring {
-			warnFiresToo(d.cfg.Campaigns, p, time.Now())
+			warnFiresToo(ctx, d.ledger, d.cfg.Campaigns, p, time.Now())
 		}
 		if by != byPerson {
 			d.warnUnattended(path, p, p.Findings[known:deadline], p.Findings[deadline:offer], p.Findings[offer:])

@@ -134,7 +134,7 @@ func (d *Daemon) launchList(
 ) (out resource.Launched, err error) {
 	l := d.schedule.Launch(file, "")
 	l.List, l.New, l.NewKey, l.By, l.NoWait, l.Unattended = list, another, idempotency, by, false, false
-	l.Scheduled = scheduledToo(d.cfg.Campaigns)
+	l.Scheduled = scheduledToo(ctx, d.ledger, d.cfg.Campaigns)
 	l.Checked = d.checkLaunch(ctx, file, byPerson, func(p *launch.Preflight) {
 		for _, w := range p.Warnings() {
 			out.Warnings = append(out.Warnings, w.String())

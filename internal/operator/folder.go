@@ -38,26 +38,32 @@ func (d *Session) seesFile(ctx context.Context, f *File) bool {
 }
 
 // Campaigns lists files of the campaigns folder.
-func (d *Session) Campaigns(ctx context.Context, files []File) []resource.Campaign {
+func (d *Session) Campaigns(ctx context.Context, files []File) ([]resource.Campaign, error) {
 	all := []resource.Campaign{}
 	for i := range files {
-		if d.seesFile(ctx, &files[i]) {
-			all = append(all, campaignOf(&files[i]))
+		if !d.seesFile(ctx, &files[i]) {
+			continue
 		}
+		c, err := d.campaignOf(ctx, &files[i])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
 	}
-	return all
+	return all, nil
 }
 
-func campaignOf(f *File) resource.Campaign {
-	c := resource.Campaign{File: filepath.Base(f.Path), Findings: f.Findings}
-	if d := f.Definition; d != nil {
-		c.Name, c.List, c.Connections = d.Name, d.Recipients.File, d.Connections
-		c.Template, c.Language = d.Template.Name, d.Template.Language
+func (d *Session) campaignOf(ctx context.Context, f *File) (c resource.Campaign, err error) {
+	c = resource.Campaign{File: filepath.Base(f.Path), Findings: f.Findings}
+	if def := f.Definition; def != nil {
+		c.Name, c.List, c.Connections = def.Name, def.Recipients.File, def.Connections
+		c.Template, c.Language = def.Template.Name, def.Template.Language
 	}
 	if f.Cron != nil {
-		c.Schedule, c.Timezone, c.Next = f.Cron.String(), f.Cron.Zone().String(), f.Cron.Next(time.Now()).At
+		c.Schedule, c.Timezone = f.Cron.String(), f.Cron.Zone().String()
+		c.Next, err = d.next(ctx, f, time.Now())
 	}
-	return c
+	return c, err
 }
 
 // Campaign returns the file of a campaign, and its entry in Campaigns. If several files have its
@@ -83,7 +89,8 @@ func (d *Session) Campaign(ctx context.Context, files []File, name string) (File
 		return File{}, resource.Campaign{}, invalid("the name %s is used by %s, so none of these files is used: "+
 			"give each campaign its own name", name, strings.Join(all, ", "))
 	}
-	return *found, campaignOf(found), nil
+	c, err := d.campaignOf(ctx, found)
+	return *found, c, err
 }
 
 // Schedule lists for each campaign with a schedule at most next firings to come and last past
@@ -101,11 +108,12 @@ func (d *Session) Schedule(ctx context.Context, files []File, name string, next,
 		}
 		at := time.Now()
 		for range next {
-			firing := f.Cron.Next(at)
-			if firing.At.IsZero() {
+			if at, err = d.next(ctx, f, at); err != nil {
+				return nil, err
+			}
+			if at.IsZero() {
 				break
 			}
-			at = firing.At
 			all = append(all, firingOf(f, at))
 		}
 		if last == 0 {

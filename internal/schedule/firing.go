@@ -11,6 +11,7 @@ import (
 	"campaignd/campaign/file"
 	"campaignd/campaign/plan"
 	"campaignd/internal/faults"
+	"campaignd/internal/operator"
 )
 
 // firings is what the schedule knows of one campaign when it looks.
@@ -83,7 +84,7 @@ func (sc *Scheduler) firingsOf(ctx context.Context, s Scheduled, now time.Time) 
 // is its own time if the ledger has it, else a second before. The file may be younger than the
 // firing, which is then missed, or launched within its grace (Schedule.Misfire).
 func (sc *Scheduler) afterOnce(ctx context.Context, name string, once plan.Firing) (after time.Time, key string, err error) {
-	seen, key, err := onceOf(ctx, sc.o.Ledger, name, once)
+	seen, key, err := operator.OnlyFiring(ctx, sc.o.Ledger, name, once)
 	if err != nil || seen != nil {
 		return once.At, "", err
 	}

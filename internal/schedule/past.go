@@ -8,34 +8,9 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/file"
 	"campaignd/campaign/plan"
+	"campaignd/internal/operator"
 	"campaignd/internal/sentence"
 )
-
-// onceOf returns the only firing of a schedule (schedule.at) as the ledger has it. If seen is nil
-// it is new, and key is the key for its record.
-//
-// A firing is its instant, however the file spells it. The ledger may have the same civil time at
-// another instant: the file had another time zone then. If that firing was launched, or is being
-// launched, people get the message, and it counts. If it was missed or failed, nobody got it, and
-// the firing at the right instant is another one, with a key of its own.
-func onceOf(ctx context.Context, l campaign.FiringLedger, name string, once plan.Firing) (seen *campaign.Firing, key string, err error) {
-	for _, f := range []campaign.FiringFilter{{Campaign: name, Until: once.At, Limit: 1}, {Campaign: name, Key: once.Key}} {
-		found, err := l.Firings(ctx, f)
-		if err != nil {
-			return nil, "", fmt.Errorf("read firings: %w", err)
-		}
-		for i := range found {
-			was := &found[i]
-			if was.At.Equal(once.At) || was.Key == once.Key && (was.Outcome.Open() || was.Outcome == campaign.FiringLaunched) {
-				return was, was.Key, nil
-			}
-			if was.Key == once.Key {
-				key = once.InstantKey()
-			}
-		}
-	}
-	return nil, key, nil
-}
 
 // Past says why a schedule with one time (schedule.at) launches nothing any more, in a sentence
 // that begins with that time. It is "" if the campaign may still be launched, is being launched, or
@@ -52,7 +27,7 @@ func Past(ctx context.Context, l campaign.FiringLedger, def *file.Definition, c 
 	var seen *campaign.Firing
 	if l != nil {
 		var err error
-		if seen, _, err = onceOf(ctx, l, def.Name, once); err != nil {
+		if seen, _, err = operator.OnlyFiring(ctx, l, def.Name, once); err != nil {
 			return "", err
 		}
 	}
