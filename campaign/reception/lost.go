@@ -16,6 +16,17 @@ type LostTime struct {
 	Asked time.Time
 }
 
+// NotAsked returns since when events are missing that nobody has asked for, and that the service
+// may still have a week after the quarantine; zero: none are. Opt-outs may be among them.
+func NotAsked(lost []LostTime, now time.Time) (since time.Time) {
+	for _, t := range lost {
+		if t.Asked.IsZero() && now.Sub(t.At) <= ListenKept && (since.IsZero() || t.Since.Before(since)) {
+			since = t.Since
+		}
+	}
+	return since
+}
+
 // Without returns l with the lost times of the ledger.
 func (l Listening) Without(lost []LostTime) Listening {
 	l.lost = lost

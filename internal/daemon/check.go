@@ -51,6 +51,9 @@ func CheckCampaign(
 	if err := checkSchedule(ctx, l, in, found, time.Now()); err != nil {
 		return nil, err
 	}
+	if err := checkLost(ctx, l, found, time.Now()); err != nil {
+		return nil, err
+	}
 	if found.OK() {
 		if err := checkEarlier(ctx, c, l, in, found); err != nil {
 			return nil, err

@@ -8,6 +8,7 @@ import (
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
+	"campaignd/campaign/reception"
 	"campaignd/internal/config"
 	"campaignd/internal/numbers"
 )
@@ -68,9 +69,25 @@ func warnDeadline(def *file.Definition, p *launch.Preflight, f plan.Forecast) {
 		What: f.Missed(def.Limits.Deadline), Remedy: "`campaignd forecast` says what would help"})
 }
 
+// checkLost warns of a launch before somebody asked for the events that the ledger lost: whose
+// opt-out is among them gets the message. l may be nil.
+func checkLost(ctx context.Context, l campaign.Ledger, p *launch.Preflight, now time.Time) error {
+	if l == nil {
+		return nil
+	}
+	lost, err := l.LostTimes(ctx)
+	if since := reception.NotAsked(lost, now); err == nil && !since.IsZero() {
+		at := since.UTC().Format(time.RFC3339)
+		p.Findings = append(p.Findings, file.Finding{Level: file.LevelWarning,
+			What:   "the ledger went back in time, and events since " + at + " were not replayed: opt-outs among them are not obeyed",
+			Remedy: "first `campaignd webhooks replay --since " + at + "`, while `campaignd serve` takes webhooks"})
+	}
+	return err
+}
+
 // warnUnattended logs what a person would see before a launch that no person makes: columns that
 // look like consent and are not used, a run that sends the same, and the findings of checkLaunch.
-func (d *Daemon) warnUnattended(file string, p *launch.Preflight, deadline, offer, firing []file.Finding) {
+func (d *Daemon) warnUnattended(file string, p *launch.Preflight, deadline, offer, firing, lost []file.Finding) {
 	if len(p.Consent) > 0 {
 		d.log.Warn("columns that look like consent or an opt-out are not used; choose rows with recipients.where, or name them in "+
 			"recipients.ignore", "campaign", file, "columns", p.Consent)
@@ -87,6 +104,9 @@ func (d *Daemon) warnUnattended(file string, p *launch.Preflight, deadline, offe
 	for _, f := range firing {
 		d.log.Warn("the campaign has a time to come", "campaign", file, "detail", f.What, "remedy", f.Remedy)
 	}
+	for _, f := range lost {
+		d.log.Warn("a launch before a replay", "campaign", file, "detail", f.What, "remedy", f.Remedy)
+	}
 }
 
 // launcher is what launches: a person, who sees the findings, a firing, or a dropped list.
@@ -99,9 +119,9 @@ const (
 )
 
 // checkLaunch returns a Launch.Checked, which adds warnings to the preflight if the deadline cannot
-// be met, what an audience is offered ends too early, or the campaign has a time to come, and gives
-// the preflight to then, which may be nil. They are logged if no person launches. A firing is not
-// warned of the time to come.
+// be met, what an audience is offered ends too early, the campaign has a time to come, or opt-outs
+// were lost, and gives the preflight to then, which may be nil. They are logged if no person
+// launches. A firing is not warned of the time to come.
 func (d *Daemon) checkLaunch(ctx context.Context, path string, by launcher, then func(*launch.Preflight)) func(*launch.Preflight) {
 	return func(p *launch.Preflight) {
 		known := len(p.Findings)
@@ -120,8 +140,12 @@ func (d *Daemon) checkLaunch(ctx context.Context, path string, by launcher, then
 		if by != byFiring {
 			warnFiresToo(ctx, d.ledger, d.cfg.Campaigns, p, time.Now())
 		}
+		firing := len(p.Findings)
+		if err := checkLost(ctx, d.ledger, p, time.Now()); err != nil {
+			d.log.Warn("lost events not checked", "campaign", path, "err", err)
+		}
 		if by != byPerson {
-			d.warnUnattended(path, p, p.Findings[known:deadline], p.Findings[deadline:offer], p.Findings[offer:])
+			d.warnUnattended(path, p, p.Findings[known:deadline], p.Findings[deadline:offer], p.Findings[offer:firing], p.Findings[firing:])
 		}
 		if then != nil {
 			then(p)

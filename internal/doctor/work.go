@@ -154,18 +154,18 @@ func checkOptOuts(ctx context.Context, l campaign.Ledger) Check {
 		u.Since.UTC().Format(time.RFC3339), who)
 }
 
-// checkLost warns of the last quarantine while nobody has asked for the events that the ledger
-// lost. After a week the service is unlikely to have them.
+// checkLost warns of events that the ledger lost and nobody has asked for (reception.NotAsked).
 func checkLost(ctx context.Context, l campaign.Ledger) []Check {
 	const name = "lost events"
 	lost, err := l.LostTimes(ctx)
-	switch {
-	case err != nil:
+	if err != nil {
 		return []Check{fail(name, "check ledger in the configuration", err)}
-	case len(lost) == 0 || !lost[0].Asked.IsZero() || time.Since(lost[0].At) > reception.ListenKept:
+	}
+	missing := reception.NotAsked(lost, time.Now())
+	if missing.IsZero() {
 		return nil
 	}
-	since := lost[0].Since.UTC().Format(time.RFC3339)
+	since := missing.UTC().Format(time.RFC3339)
 	return []Check{warn(name, fmt.Sprintf("`campaignd webhooks replay --since %s`, while `campaignd serve` takes webhooks", since),
 		"the ledger went back in time, and events since %s were not replayed: opt-outs among them are not obeyed", since)}
 }
