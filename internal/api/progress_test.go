@@ -1,9 +1,14 @@
 package api
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
+	"strings"
 	"testing"
 	"time"
 
@@ -103,5 +108,61 @@ func TestProgressHasTheTotalsOfTheReport(t *testing.T) {
 	check("ended", map[campaign.Status]int64{campaign.Skipped: 34, campaign.Accepted: 4, campaign.Read: 1, campaign.Refused: 1}, 0, 0)
 	if _, found := progressOf(t, o, "spring-1"); found {
 		t.Error("after its end: got progress again, want none")
+	}
+}
+
+// uncounted is a ledger in which the rows of one run cannot be counted while it fails.
+type uncounted struct {
+	campaign.Ledger
+	run   campaign.RunNo
+	fails *bool
+}
+
+func (u uncounted) Tallies(ctx context.Context, no campaign.RunNo) ([]campaign.Tally, campaign.Funnel, error) {
+	if no == u.run && *u.fails {
+		return nil, campaign.Funnel{}, errors.New("a summary that cannot be read")
+	}
+	return u.Ledger.Tallies(ctx, no)
+}
+
+// One run whose rows cannot be counted stops the events of no other, and keeps what it had.
+func TestARunThatCannotBeCountedStopsNoOther(t *testing.T) {
+	w := newWorld(t)
+	fails, log := false, &bytes.Buffer{}
+	all, err := w.session.Ledger.Runs(t.Context(), campaign.RunFilter{Unfinished: true})
+	if err != nil || len(all) < 2 {
+		t.Fatalf("got %d runs and %v, want 2", len(all), err)
+	}
+	run, other := all[0], all[1]
+	w.Server.process.Session.Ledger = uncounted{w.session.Ledger, run.No, &fails}
+	w.Server.process.Log = slog.New(slog.NewTextHandler(log, nil))
+	o := &observer{s: w.Server, companies: map[campaign.RunNo]string{}}
+	polled := func(about string, want bool) {
+		t.Helper()
+		_, found := progressOf(t, o, run.ID())
+		if _, others := progressOf(t, o, other.ID()); found != want || !others {
+			t.Errorf("%s: got the progress of %s %v and of %s %v, want %v and true", about, run.ID(), found, other.ID(), others, want)
+		}
+	}
+	fails = true
+	polled("never counted", false)
+	fails = false
+	polled("counted", true)
+	fails = true
+	polled("not counted any more", true)
+	if _, err := w.session.Ledger.SetState(t.Context(), run.No, []campaign.State{run.State}, campaign.Finished, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	polled("ended, not counted", true)
+	fails = false
+	if _, found := progressOf(t, o, run.ID()); !found {
+		t.Error("counted after its end: got no progress, want its last")
+	}
+	if _, found := progressOf(t, o, run.ID()); found {
+		t.Error("ended: got progress again, want none")
+	}
+	told, again := strings.Count(log.String(), "it is tried again"), strings.Count(log.String(), "can be read again")
+	if told != 2 || again != 2 || !strings.Contains(log.String(), "run="+run.ID()) {
+		t.Errorf("got %d faults and %d ends in the log, want 2 of each with the run:\n%s", told, again, log)
 	}
 }

@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
 	"campaignd/campaign/wording"
 	"campaignd/internal/client/resource"
+	"campaignd/internal/faults"
 	"campaignd/internal/operator"
 )
 
@@ -31,7 +33,9 @@ type observer struct {
 	s         *Server
 	origin    func(connection string) campaign.Origin
 	companies map[campaign.RunNo]string // companies of runs, kept because a run does not change its connections
-	open      map[campaign.RunNo]bool   // runs that were unfinished at the last poll
+	open      map[campaign.RunNo]bool   // runs that were unfinished at the last poll, or whose progress could not be read
+	kept      snapshot                  // the progress of the last poll
+	failing   faults.Known              // of the progress, by run
 	slow      snapshot
 	slowAt    time.Time
 }
@@ -63,17 +67,16 @@ func (o *observer) poll(ctx context.Context) (snapshot, error) {
 		}
 		o.slow, o.slowAt = slow, time.Now()
 	}
-	for k, e := range o.slow {
-		now[k] = e
-	}
+	maps.Copy(now, o.slow)
 	return now, nil
 }
 
 // progress adds the progress of the unfinished runs, and of those that have ended since the last
-// poll.
+// poll. A run whose progress cannot be read keeps the last one, and the log says so; the others go
+// on.
 func (o *observer) progress(ctx context.Context, runs []campaign.Run, now snapshot) error {
-	ledger, open := o.s.process.Session.Ledger, map[campaign.RunNo]bool{}
-	lanes, err := ledger.LiveLanes(ctx, campaign.LaneMissed, "")
+	open, kept := map[campaign.RunNo]bool{}, snapshot{}
+	lanes, err := o.s.process.Session.Ledger.LiveLanes(ctx, campaign.LaneMissed, "")
 	if err != nil {
 		return err
 	}
@@ -81,37 +84,62 @@ func (o *observer) progress(ctx context.Context, runs []campaign.Run, now snapsh
 		if r.State == campaign.Importing || r.State.Ended() && !o.open[r.No] {
 			continue
 		}
-		open[r.No] = !r.State.Ended()
-		groups, err := ledger.Backlog(ctx, r.No)
-		if err != nil {
-			return err
-		}
-		tallies, _, err := ledger.Tallies(ctx, r.No)
-		if err != nil {
-			return err
-		}
-		p := resource.Progress{Run: r.ID(), Rows: r.Rows, Totals: map[campaign.Status]int64{}}
-		for _, n := range groups {
-			p.Left += n
-		}
-		for _, s := range campaign.Statuses {
-			p.Totals[s] = 0
-		}
-		for _, t := range tallies {
-			p.Totals[t.Status] += t.N
-		}
-		for _, l := range lanes {
-			if l.Run == r.No {
-				p.Rate += l.Pace(time.Now())
+		key, failed := "2 progress "+r.ID(), false
+		p, err := o.progressOf(ctx, r, lanes)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			failed = true
+			if changed, before := o.failing.Failed(r.ID(), faults.Words(err)); changed {
+				o.s.process.Log.Warn("the progress of a run cannot be read; it is tried again",
+					faults.Counting(before, "run", r.ID(), "err", err)...)
+			}
+			if was, ok := o.kept[key]; ok {
+				kept[key] = was
+			}
+		default:
+			if times := o.failing.Succeeded(r.ID()); times > 0 {
+				o.s.process.Log.Info("the progress of a run can be read again", "run", r.ID(), "failures", times)
+			}
+			if err := kept.put(key, entry{event: resource.EventProgress, company: o.companyOf(r)}, p); err != nil {
+				return err
 			}
 		}
-		e := entry{event: resource.EventProgress, company: o.companyOf(r)}
-		if err := now.put("2 progress "+r.ID(), e, p); err != nil {
-			return err
+		open[r.No] = failed || !r.State.Ended()
+	}
+	maps.Copy(now, kept)
+	o.open, o.kept = open, kept
+	return nil
+}
+
+// progressOf reads the progress of one run.
+func (o *observer) progressOf(ctx context.Context, r campaign.Run, lanes []campaign.LaneReport) (p resource.Progress, err error) {
+	ledger := o.s.process.Session.Ledger
+	groups, err := ledger.Backlog(ctx, r.No)
+	if err != nil {
+		return p, err
+	}
+	tallies, _, err := ledger.Tallies(ctx, r.No)
+	if err != nil {
+		return p, err
+	}
+	p = resource.Progress{Run: r.ID(), Rows: r.Rows, Totals: map[campaign.Status]int64{}}
+	for _, n := range groups {
+		p.Left += n
+	}
+	for _, s := range campaign.Statuses {
+		p.Totals[s] = 0
+	}
+	for _, t := range tallies {
+		p.Totals[t.Status] += t.N
+	}
+	for _, l := range lanes {
+		if l.Run == r.No {
+			p.Rate += l.Pace(time.Now())
 		}
 	}
-	o.open = open
-	return nil
+	return p, nil
 }
 
 // put adds an entry with v as its data.

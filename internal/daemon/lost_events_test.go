@@ -15,7 +15,7 @@ import (
 	"campaignd/internal/ledger/sqlite"
 )
 
-// Who launches before the replay sends to people whose opt-out the ledger lost.
+// A launch before the replay sends to people whose opt-out the ledger lost.
 func TestALaunchBeforeTheReplaySaysSo(t *testing.T) {
 	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "l.db"), ledger.Options{Sender: true})
 	if err != nil {
