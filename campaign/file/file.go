@@ -45,6 +45,9 @@ func (s *Source) definition() (*Definition, error) {
 	if s.Root != nil && len(s.Faults) == 0 {
 		s.Decode(d, !s.stored)
 	}
+	if !s.stored { // an earlier version launched it
+		s.checkEmpty(d)
+	}
 	if err := s.err(); err != nil {
 		return nil, err
 	}

@@ -54,6 +54,7 @@ func holdoutNotes() []note {
 			more: func(s *jsonschema.Schema) {
 				s.Minimum, s.Maximum = "0", json.Number(fmt.Sprint(MostHeldOut))
 			}},
-		{path: "holdout.salt", text: "Chooses the people together with their phone numbers; default the campaign's name, for all its runs."},
+		{path: "holdout.salt", text: "Chooses the people together with their phone numbers; default the campaign's name, for all its runs.",
+			more: func(s *jsonschema.Schema) { s.MinLength = ptr(1) }},
 	}
 }

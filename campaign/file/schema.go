@@ -164,7 +164,7 @@ func schemaNotes() []note {
 		{path: "schedule.at", text: "The only time, instead of cron: in schedule.timezone, or with its offset (RFC 3339).",
 			examples: []any{"2026-12-24T09:00"}, more: variable},
 		{path: "schedule.timezone", text: "IANA time zone of cron and at.", examples: []any{"Africa/Lagos"},
-			more: func(s *jsonschema.Schema) { s.Default = "UTC" }},
+			more: func(s *jsonschema.Schema) { s.Default, s.MinLength = "UTC", ptr(1) }},
 		{path: "schedule.misfire",
 			text: "What becomes of a firing that was missed, because no process fired it within a minute of its time: skip leaves it out; " +
 				"run launches it, up to grace late.",
@@ -187,7 +187,8 @@ func schemaNotes() []note {
 		{path: "window.timezone",
 			text: "IANA time zone, or recipient: each recipient's own (column timezone; without one, the zone of the number's country; " +
 				"without that, the zone of the schedule, or UTC).",
-			examples: []any{"Africa/Lagos", ZoneOfRecipient}, more: func(s *jsonschema.Schema) { s.Default = "UTC" }},
+			examples: []any{"Africa/Lagos", ZoneOfRecipient},
+			more:     func(s *jsonschema.Schema) { s.Default, s.MinLength = "UTC", ptr(1) }},
 		{path: "window.countries",
 			text: "Country (ISO 3166) -> the zone of its numbers, where the row names none. Without it, a country with several zones is " +
 				"sent to while the window is open in all of them.",

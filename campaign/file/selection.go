@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"campaignd/campaign"
+
+	"github.com/invopop/jsonschema"
 )
 
 // Selection chooses customers of the commerce platform. internal/audience makes a list of them
@@ -209,7 +211,8 @@ func selectionNotes() []note {
 		{path: "audience.language", text: "Leave out the people of another language than the template's."},
 		{path: "audience.language.default", text: "The language of customers whose preferred language is not in map."},
 		{path: "audience.language.map", text: "Preferred languages, and the languages of templates that they mean."},
-		{path: "audience.discount", text: "The code of a discount, which must be valid when the list is made."},
+		{path: "audience.discount", text: "The code of a discount, which must be valid when the list is made.",
+			more: func(s *jsonschema.Schema) { s.MinLength = ptr(1) }},
 		{path: "audience.payment_link", text: "Fill a variable with a link to pay the order; unpaid_orders only."},
 		{path: "audience.payment_link.variable", text: "The variable of the template."},
 		{path: "audience.payment_link.strip", text: "The beginning of the links, which the button of the template has.",

@@ -82,6 +82,29 @@ func (s *Source) checkDefinition(d *Definition) {
 	}
 }
 
+// checkEmpty refuses empty texts that would count as absent and so send at another time or to
+// others: the program that wrote the file had nothing to write. It comes before the defaults.
+func (s *Source) checkEmpty(d *Definition) {
+	empty := func(path, text, means, remedy string) {
+		if text == "" && s.Positions[path] != nil {
+			s.at(path, `"" would mean `+means, remedy+", or remove the key")
+		}
+	}
+	if w := d.Window; w != nil {
+		empty("window.hours", w.Hours, "the whole day", "give hours such as 09:00-18:00")
+		empty("window.timezone", w.Timezone, "UTC", "name a zone such as Africa/Lagos")
+	}
+	if c := d.Schedule; c != nil {
+		empty("schedule.timezone", c.Timezone, "UTC", "name a zone such as Africa/Lagos")
+	}
+	if a := d.Audience; a != nil {
+		empty("audience.discount", a.Discount, "no discount", "give its code")
+	}
+	if h := d.Holdout; h != nil {
+		empty("holdout.salt", h.Salt, "the name of the campaign", "give a text")
+	}
+}
+
 func (s *Source) checkConnections(ids []string) {
 	if len(ids) == 0 {
 		s.at("connections", "no connection to send from", "name the service's connections, for example connections: [conn_1]")

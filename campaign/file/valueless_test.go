@@ -83,3 +83,32 @@ func TestASidecarTakesNothingAway(t *testing.T) {
 		t.Errorf("got %v and differences %q, want only %s", err, file.Differences([]byte(base), merged), want)
 	}
 }
+
+// A variable of a program that writes campaign files may be empty. A text that is empty would be no
+// window, another zone, no check of the discount, or other people.
+func TestAnEmptyTextIsNoDefault(t *testing.T) {
+	for add, want := range map[string]string{
+		"window: {hours: \"\"}":                                    `c.yaml:4:10: window.hours: "" would mean the whole day; give hours`,
+		"window:\n  hours: 09:00-18:00\n  timezone: ''\n":          `c.yaml:6:3: window.timezone: "" would mean UTC; name a zone`,
+		"schedule: {cron: '0 9 * * *', timezone: ''}":              `c.yaml:4:31: schedule.timezone: "" would mean UTC; name a zone`,
+		"audience: {from: customers, discount: ''}":                `c.yaml:4:29: audience.discount: "" would mean no discount; give its code`,
+		"holdout: {share: 0.1, salt: ''}":                          `c.yaml:4:23: holdout.salt: "" would mean the name of the campaign; give`,
+		"recipients: {where: {consent: ['']}}\nwindow: {days: []}": "c.yaml:5:10: window.days: no day is left",
+	} {
+		_, err := file.Parse("c.yaml", []byte(minimal+add))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\ngot  %v\nwant %s", add, err, want)
+		}
+		if strings.Contains(add, "days") {
+			continue
+		}
+		if _, err := file.ParseStored("c-1", []byte(minimal+add)); err != nil { // an earlier version launched it
+			t.Errorf("%s\nof a run: got %v, want it read", add, err)
+		}
+	}
+	base := minimal + "window: {hours: \"09:00-18:00\"}\n"
+	_, _, err := file.Override([]byte(base), "list.csv.yaml", []byte("window: {hours: ''}\n"))
+	if err == nil || !strings.Contains(err.Error(), `window.hours: "" would mean the whole day`) {
+		t.Errorf("a sidecar with no hours: got %v, want them refused", err)
+	}
+}
