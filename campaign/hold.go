@@ -133,7 +133,7 @@ type Hold struct {
 	Scope HoldScope
 	ID    string
 	// Reason is from a closed list: a code that messaging.Sentence explains, the name of a template
-	// event in upper case, MediaChanged, template_edited, or the word operator or breaker.
+	// event in upper case, MediaChanged, TemplateEdited, or the word operator or breaker.
 	Reason string
 	Detail string // a sentence for people
 	Source HoldSource
@@ -268,6 +268,20 @@ func (h Hold) Renew(next Hold, lifts LastLifts, now time.Time) (Hold, bool) {
 		next.Until = now.Add(min(breakerRest<<min(next.Count-1, 10), breakerMost))
 	}
 	return next, true
+}
+
+// The reasons of the holds that an edit of a template begins
+// (docs/states.md#what-a-template-event-does).
+const (
+	TemplateInReview = "PENDING"         // of the template, until an event approves the new text
+	TemplateEdited   = "template_edited" // of a run with the values of the old text
+)
+
+// EditedHold returns the hold of a run whose template was edited at a time after the launch that
+// its values are of. Only an operator ends it, because they may not fit the new text.
+func EditedHold(run Run, at time.Time) Hold {
+	return Hold{Scope: HoldRun, ID: run.ID(), Reason: TemplateEdited, Source: HoldByEvent, Since: at, Manual: true,
+		Detail: "its template was edited after the launch, and the values of this run may not fit the new text: see `campaignd preview`"}
 }
 
 // HoldLedger keeps the holds. All replicas see the same ones.

@@ -24,6 +24,7 @@ type FollowUpLedger interface {
 	campaign.ImportLedger
 	campaign.ReportLedger
 	campaign.JobLedger
+	campaign.HoldLedger
 	reception.ListenLedger
 }
 
@@ -141,6 +142,9 @@ func (f *followUp) start(ctx context.Context, def *file.Definition, now time.Tim
 	if f.in.DryRun {
 		f.FollowedUp.DryRun = true
 		return f.FollowedUp, nil
+	}
+	if err := f.holdEdited(ctx); err != nil { // while its import keeps it from being sent
+		return FollowedUp{}, err
 	}
 	out, err := f.freeze(ctx, def)
 	if errors.Is(err, campaign.ErrFenced) {

@@ -70,12 +70,12 @@ func (s *Holds) Add(h campaign.Hold, now time.Time) {
 // told reports whether another hold of the same template tells of the same pause as h: the event of
 // the platform and the refusals of what was under way. One is enough, whichever came first, because
 // an event that approves the template ends both. A hold that ends too early begins again with the
-// next refusal.
+// next refusal. An edit is more than the pause before it: later follow-ups ask for it.
 func (s *Holds) told(h campaign.Hold, now time.Time) bool {
 	same := func(h campaign.Hold) bool {
 		return h.Source != campaign.HoldByOperator && h.Source != campaign.HoldByBreaker && h.Until.IsZero()
 	}
-	if h.Scope != campaign.HoldTemplate || h.Manual || !same(h) {
+	if h.Scope != campaign.HoldTemplate || h.Manual || h.Reason == campaign.TemplateInReview || !same(h) {
 		return false
 	}
 	for key, other := range s.rows {

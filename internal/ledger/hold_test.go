@@ -41,6 +41,7 @@ func TestAPauseOfATemplateIsOneHold(t *testing.T) {
 	paused, refused := hold("PAUSED", campaign.HoldByEvent, 1), hold("132015", campaign.HoldByRefusal, 2)
 	failed, disabled := hold("132015", campaign.HoldByStatus, 3), hold("DISABLED", campaign.HoldByEvent, 4)
 	disabled.Manual = true
+	edited := hold(campaign.TemplateInReview, campaign.HoldByEvent, 2)
 	operator, elsewhere := hold("operator", campaign.HoldByOperator, 5), refused
 	elsewhere.ID = "acc/order/en"
 	for name, c := range map[string]struct {
@@ -49,6 +50,7 @@ func TestAPauseOfATemplateIsOneHold(t *testing.T) {
 	}{
 		"the event, then a refusal":   {[]campaign.Hold{paused, refused, failed}, []string{"PAUSED"}},
 		"a refusal, then the event":   {[]campaign.Hold{refused, paused, failed}, []string{"132015"}},
+		"it is edited later":          {[]campaign.Hold{paused, edited, refused}, []string{"PAUSED", "PENDING"}},
 		"it is disabled later":        {[]campaign.Hold{paused, disabled}, []string{"DISABLED", "PAUSED"}},
 		"the operator holds it too":   {[]campaign.Hold{paused, operator}, []string{"PAUSED", "operator"}},
 		"another template is refused": {[]campaign.Hold{paused, elsewhere}, []string{"132015", "PAUSED"}},

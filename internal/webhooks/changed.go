@@ -64,7 +64,7 @@ func (w *writer) changed(ctx context.Context) (holds []campaign.Hold, err error)
 				continue
 			}
 			if edited(&c.event) {
-				holds = append(holds, editedHold(*run, c.at))
+				holds = append(holds, campaign.EditedHold(*run, c.at))
 			}
 			if !madeMarketing(&c.event) || run.Marketing {
 				continue

@@ -117,8 +117,8 @@ func TestAnEditHoldsTheRunsLaunchedBefore(t *testing.T) {
 			s.want("after the approval", "spring")
 			lift := campaign.Lift{Scope: campaign.HoldRun, ID: spring.ID(), At: time.Now(), By: campaign.HoldByOperator, Who: "ada"}
 			ended, err := s.LiftHolds(t.Context(), []campaign.Lift{lift})
-			if err != nil || len(ended) != 1 || ended[0].Reason != templateEdited {
-				t.Fatalf("lifted %v, %v; want the hold %s", ended, err, templateEdited)
+			if err != nil || len(ended) != 1 || ended[0].Reason != campaign.TemplateEdited {
+				t.Fatalf("lifted %v, %v; want the hold %s", ended, err, campaign.TemplateEdited)
 			}
 			for _, e := range events {
 				s.template("conn_a1", e, at[e])

@@ -111,18 +111,9 @@ func reviewHold(account string, r *messaging.Review, at time.Time) campaign.Hold
 }
 
 // edited reports whether somebody edited the template. The approval of the new text lifts the hold
-// of the template, but not those of the runs that were launched with the old one (editedHold).
-func edited(r *messaging.Review) bool { return r.Event == "PENDING" }
+// of the template, but not those of the runs that were launched with the old one
+// (campaign.EditedHold).
+func edited(r *messaging.Review) bool { return r.Event == campaign.TemplateInReview }
 
 // madeMarketing reports whether the platform counts the template as marketing from now on.
 func madeMarketing(r *messaging.Review) bool { return r.Category == "MARKETING" }
-
-// templateEdited is the reason of the hold of a run whose template was edited after its launch.
-const templateEdited = "template_edited"
-
-// editedHold returns the hold of a run whose template was edited at a time after its launch. Only
-// an operator ends it, because the values of the run may not fit the new text.
-func editedHold(run campaign.Run, at time.Time) campaign.Hold {
-	return campaign.Hold{Scope: campaign.HoldRun, ID: run.ID(), Reason: templateEdited, Source: campaign.HoldByEvent, Since: at, Manual: true,
-		Detail: "its template was edited after the launch, and the values of this run may not fit the new text: see `campaignd preview`"}
-}
