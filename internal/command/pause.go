@@ -102,7 +102,8 @@ func allRuns(all bool, reason string, args []string) error {
 	return fmt.Errorf("--reason %q pauses nothing, and is no code of a hold such as 131042; %s", reason, sentence.DidYouMean(reason, known))
 }
 
-// resumeAll resumes the paused runs of a reason; "" is any.
+// resumeAll resumes the paused runs of a reason; "" is any. A run that cannot be resumed keeps no
+// other one.
 func (p *Program) resumeAll(ctx context.Context, reason campaign.PauseReason, o *Output) error {
 	runs, sentences := []resource.Run{}, []string{}
 	err := p.WithOperations(ctx, ToChange, func(d Operations) error {
@@ -114,17 +115,20 @@ func (p *Program) resumeAll(ctx context.Context, reason campaign.PauseReason, o 
 			if r.Wanted == campaign.WantCancel || r.State != campaign.Paused && r.Wanted != campaign.WantPause || !pausedBy(r, reason) {
 				continue
 			}
-			s, err := d.Resume(ctx, r.ID)
-			if notNow(err) { // it has ended meanwhile
-				continue
-			} else if err != nil {
-				return err
+			s, failure := d.Resume(ctx, r.ID)
+			switch {
+			case notNow(failure): // it has ended meanwhile
+			case failure != nil && ctx.Err() != nil:
+				return failure
+			case failure != nil:
+				err = errors.Join(err, fmt.Errorf("%s is not resumed: %w", r.ID, failure))
+			default:
+				runs, sentences = append(runs, s.Run), append(sentences, s.Sentence)
 			}
-			runs, sentences = append(runs, s.Run), append(sentences, s.Sentence)
 		}
-		return nil
+		return err
 	})
-	if err != nil {
+	if err != nil && len(runs) == 0 {
 		return err
 	}
 	if len(sentences) == 0 {
@@ -133,7 +137,7 @@ func (p *Program) resumeAll(ctx context.Context, reason campaign.PauseReason, o 
 			sentences[0] = fmt.Sprintf("no run is paused (%s); `campaignd runs` lists the runs, `campaignd holds` what else may not be sent", reason)
 		}
 	}
-	return p.Say(o, runs, strings.Join(sentences, "\n"))
+	return errors.Join(err, p.Say(o, runs, strings.Join(sentences, "\n")))
 }
 
 // pausedBy reports whether a run is paused, or to be paused, for a reason; "" is any.
