@@ -65,7 +65,11 @@ func (p *program) sendTest(cmd *cobra.Command, in launch.SampleInput, to string)
 	if err != nil {
 		return sent, err
 	}
-	if in.Suppressions, err = p.suppressionsOf(cmd, c); err != nil {
+	_, key, err := in.TestNumber(to)
+	if err != nil {
+		return sent, err
+	}
+	if in.Suppressions, err = p.suppressionsOf(cmd, c, key); err != nil {
 		return sent, err
 	}
 	client, err := p.client(c)
@@ -80,9 +84,9 @@ func (p *program) sendTest(cmd *cobra.Command, in launch.SampleInput, to string)
 	return resource.TestMessage{To: s.To, MessageID: receipt.MessageID, RequestID: receipt.RequestID, Warning: receipt.Warning}, nil
 }
 
-// suppressionsOf reads the suppression list of the ledger. It returns nil when there is no ledger
-// yet.
-func (p *program) suppressionsOf(cmd *cobra.Command, c *config.Config) (list []campaign.Suppression, err error) {
+// suppressionsOf reads the entries of one number on the suppression list, also that of an erased
+// number. It returns nil when there is no ledger yet.
+func (p *program) suppressionsOf(cmd *cobra.Command, c *config.Config, key int64) (list []campaign.Suppression, err error) {
 	if c.NoLedger() {
 		return nil, nil
 	}
@@ -91,11 +95,5 @@ func (p *program) suppressionsOf(cmd *cobra.Command, c *config.Config) (list []c
 		return nil, err
 	}
 	defer command.Closing(l, &err)
-	for s, err := range l.Suppressions(cmd.Context()) {
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, s)
-	}
-	return list, nil
+	return l.SuppressionsOf(cmd.Context(), key)
 }

@@ -238,8 +238,14 @@ func TestATestMessageObeysSuppressions(t *testing.T) {
 	}
 	service := &tester{}
 	p.Messages = service
-	if _, _, err := x.SendTest(t.Context(), d, 0, "+2348031234599"); err == nil || !strings.Contains(err.Error(), "suppression list") {
-		t.Errorf("to a suppressed number: got %v, want that it is suppressed", err)
+	if _, err := d.Erase(t.Context(), "+2348031234598"); err != nil {
+		t.Fatal(err)
+	}
+	for _, to := range []string{"+2348031234599", "+234 803 123 4599", "+234-803-123-4599", "+2348031234598", "+234 8031234598"} {
+		_, _, err := x.SendTest(t.Context(), d, 0, to)
+		if !errors.Is(err, operator.ErrInvalid) || !strings.Contains(err.Error(), "suppression list") || len(service.sent) > 0 {
+			t.Errorf("to %s, which is suppressed or erased: got %v and the messages %v, want that it is suppressed", to, err, service.sent)
+		}
 	}
 	s, _, err := x.SendTest(t.Context(), d, 0, "+2348031234561")
 	if err != nil || s.Row != 1 || fmt.Sprint(service.sent) != "[+2348031234561]" {

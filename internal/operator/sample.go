@@ -6,7 +6,6 @@ import (
 
 	"campaignd/campaign/launch"
 	"campaignd/internal/messaging"
-	"campaignd/recipients"
 )
 
 // Sample is the message of a row of a list, for the campaign file at path; row 0: the first row
@@ -29,17 +28,15 @@ func (p *Process) SendTest(
 	if p.Messages == nil {
 		return nil, none, invalid("no messaging service is configured")
 	}
-	in, key := launch.SampleInput{File: path, List: list, Row: row}, recipients.Key(to)
-	for s, err := range d.Ledger.Suppressions(ctx) {
-		if err != nil {
-			return nil, none, err
-		}
-		if recipients.Fold(s.Key) == recipients.Fold(key) {
-			in.Suppressions = append(in.Suppressions, s)
-		}
-	}
-	number, _, err := in.TestNumber(to)
+	in := launch.SampleInput{File: path, List: list, Row: row}
+	number, key, err := in.TestNumber(to)
 	if err != nil {
+		return nil, none, invalid("%v", err)
+	}
+	if in.Suppressions, err = d.Ledger.SuppressionsOf(ctx, key); err != nil {
+		return nil, none, err
+	}
+	if _, _, err := in.TestNumber(to); err != nil {
 		return nil, none, invalid("%v", err)
 	}
 	if err := d.note(ctx, "test message", campaign, "to "+messaging.Scrub(number, maxNumber)); err != nil {
