@@ -135,7 +135,8 @@ func (l Request) hasAny(ctx context.Context, run campaign.Run, keys *recipients.
 		if err != nil {
 			return false, fmt.Errorf("read %s: %w", run.ID(), err)
 		}
-		if line.Status != campaign.Skipped && (line.Status != campaign.Queued || run.Wanted != campaign.WantCancel) && keys.Has(line.Key) {
+		if line.Status != campaign.Skipped && (line.Status != campaign.Queued || run.Wanted != campaign.WantCancel) &&
+			keys.Has(recipients.Fold(line.Key)) {
 			return true, nil
 		}
 	}

@@ -1,8 +1,10 @@
 package launch_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -11,6 +13,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/launch"
+	"campaignd/recipients"
 )
 
 // relaunch is a ledger with the spring campaign, and a folder for lists.
@@ -70,6 +73,35 @@ func TestAReSavedListIsRefusedHoweverItComes(t *testing.T) {
 				t.Errorf("with again: got %+v, want a run", fourth)
 			}
 		})
+	}
+}
+
+// earlierVersion is a ledger whose rows an earlier version stored under the other key of a number.
+type earlierVersion struct{ campaign.Ledger }
+
+func (l earlierVersion) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaign.Line, error] {
+	return func(yield func(campaign.Line, error) bool) {
+		for line, err := range l.Ledger.Lines(ctx, no) {
+			line.Key = recipients.Other(line.Key)
+			if !yield(line, err) {
+				return
+			}
+		}
+	}
+}
+
+// A number with two spellings is the same person, whichever version sent to it.
+func TestTheOtherSpellingOfANumberWasSentTo(t *testing.T) {
+	const long, other = "phone,first_name,discount,slug\n+5491123456789,Ada,20 %,x\n", "phone,first_name,discount,slug\n+541123456789,Ada,20 %,x\n"
+	r := newRelaunch(t)
+	first := start(t, r.of("list.csv", long, "")).Run
+	r.end(first, campaign.Finished)
+	r.ledger = earlierVersion{r.ledger}
+	for name, text := range map[string]string{"same.csv": strings.ReplaceAll(long, "\n", "\r\n"), "short.csv": other} {
+		var repeat *launch.RepeatError
+		if out, err := r.of(name, text, "").Start(t.Context()); !errors.As(err, &repeat) || repeat.Run.No != first.No {
+			t.Errorf("%s: got the run %+v and %v, want that %s had its number", name, out.Run, err, first.ID())
+		}
 	}
 }
 
