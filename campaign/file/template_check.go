@@ -62,9 +62,21 @@ func CheckRecord(use *TemplateUse, t *messaging.TemplateRecord, connection strin
 	if len(t.Components) == 0 {
 		return
 	}
+	for _, c := range t.Components {
+		if c.Type == "CAROUSEL" || c.Type == "LIMITED_TIME_OFFER" {
+			unfillable("part "+c.Type, say)
+		}
+	}
 	checkBody(use, t, say)
 	checkRecordHeader(use, t.Component("HEADER"), say)
 	checkRecordButtons(use, t.Component("BUTTONS").Buttons, say)
+}
+
+// unfillable refuses a template with something that each message has to fill and that neither the
+// service's document nor a campaign file shows how to.
+func unfillable(what string, say sayer) {
+	say(LevelError, "template.name", "the template has a "+what+", which the service's document shows no way to fill",
+		"use a template without it")
 }
 
 func checkBody(use *TemplateUse, t *messaging.TemplateRecord, say sayer) {
@@ -119,10 +131,8 @@ func checkRecordHeader(use *TemplateUse, h messaging.Component, say sayer) {
 			say(LevelError, "template.header."+kind, fmt.Sprintf("the template's header is of type %s", strings.ToLower(h.Format)), "give that")
 		}
 		return
-	case "LOCATION":
-		say(LevelError, "template.name",
-			"the template has a location header, which the service's document shows no way to fill",
-			"use a template without it")
+	case "LOCATION", "PRODUCT":
+		unfillable(strings.ToLower(h.Format)+" header", say)
 		return
 	case "TEXT":
 		if n := len(h.Variables()); n > 0 {
@@ -146,6 +156,8 @@ func checkRecordButtons(use *TemplateUse, record []messaging.ComponentButton, sa
 		case b.Type == "URL" && len(b.Variables()) > 0:
 			has["url"]++
 		case b.Type == "URL":
+		case b.Type == "MPM" || b.Type == "SPM": // they show products of a catalogue
+			unfillable("button of type "+b.Type, say)
 		default:
 			has[strings.ToLower(b.Type)]++
 		}

@@ -119,6 +119,18 @@ func TestEachDifferenceFromTheTemplateIsFound(t *testing.T) {
 		"location": {has: header("LOCATION", ""),
 			want: []string{"error template.name: the template has a location header, which the service's document shows no way to fill; " +
 				"use a template without it"}},
+		"product": {has: header("PRODUCT", ""),
+			want: []string{"error template.name: the template has a product header, which the service's document shows no way to fill; " +
+				"use a template without it"}},
+		"a carousel": {has: append(body(""), messaging.Component{Type: "CAROUSEL"}),
+			want: []string{"error template.name: the template has a part CAROUSEL, which the service's document shows no way to fill; " +
+				"use a template without it"}},
+		"an offer": {has: append(body(""), messaging.Component{Type: "LIMITED_TIME_OFFER"}, messaging.Component{Type: "FOOTER"}),
+			want: []string{"error template.name: the template has a part LIMITED_TIME_OFFER, " +
+				"which the service's document shows no way to fill; use a template without it"}},
+		"products": {has: buttons("MPM"),
+			want: []string{"error template.name: the template has a button of type MPM, which the service's document shows no way to fill; " +
+				"use a template without it"}},
 		"text": {has: header("TEXT", "Hi")},
 		"text, and a medium": {use: TemplateUse{Header: image}, has: header("TEXT", "Hi"),
 			want: []string{"error template.header: the template has no media header; remove header"}},
