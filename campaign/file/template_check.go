@@ -63,13 +63,18 @@ func CheckRecord(use *TemplateUse, t *messaging.TemplateRecord, connection strin
 		return
 	}
 	for _, c := range t.Components {
-		if c.Type == "CAROUSEL" || c.Type == "LIMITED_TIME_OFFER" {
+		switch c.Type {
+		case "", "HEADER", "BODY", "FOOTER", "BUTTONS":
+		case "CAROUSEL":
 			unfillable("part "+c.Type, say)
+		default:
+			unknownPart("part "+c.Type, say)
 		}
 	}
 	checkBody(use, t, say)
 	checkRecordHeader(use, t.Component("HEADER"), say)
 	checkRecordButtons(use, t.Component("BUTTONS").Buttons, say)
+	checkOtherButtons(t.Component("BUTTONS").Buttons, say)
 }
 
 // unfillable refuses a template with something that each message has to fill and that neither the
@@ -77,6 +82,31 @@ func CheckRecord(use *TemplateUse, t *messaging.TemplateRecord, connection strin
 func unfillable(what string, say sayer) {
 	say(LevelError, "template.name", "the template has a "+what+", which the service's document shows no way to fill",
 		"use a template without it")
+}
+
+// unknownPart warns of something that may need a value. A limited-time offer needs one if it expires.
+func unknownPart(what string, say sayer) {
+	say(LevelWarning, "template.name",
+		"the template has a "+what+", which campaignd does not fill; if it needs a value, its messages are refused",
+		"send one with `campaignd test` first")
+}
+
+// checkOtherButtons judges the buttons that a campaign file cannot name, once for each type.
+func checkOtherButtons(record []messaging.ComponentButton, say sayer) {
+	seen := map[string]bool{}
+	for _, b := range record {
+		if seen[b.Type] || slices.Contains(buttonTypes(), strings.ToLower(b.Type)) {
+			continue
+		}
+		seen[b.Type] = true
+		switch b.Type {
+		case "", "PHONE_NUMBER":
+		case "MPM", "SPM", "ORDER_DETAILS":
+			unfillable("button of type "+b.Type, say)
+		default:
+			unknownPart("button of type "+b.Type, say)
+		}
+	}
 }
 
 func checkBody(use *TemplateUse, t *messaging.TemplateRecord, say sayer) {
@@ -156,8 +186,6 @@ func checkRecordButtons(use *TemplateUse, record []messaging.ComponentButton, sa
 		case b.Type == "URL" && len(b.Variables()) > 0:
 			has["url"]++
 		case b.Type == "URL":
-		case b.Type == "MPM" || b.Type == "SPM": // they show products of a catalogue
-			unfillable("button of type "+b.Type, say)
 		default:
 			has[strings.ToLower(b.Type)]++
 		}

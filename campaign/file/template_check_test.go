@@ -51,6 +51,7 @@ func TestATemplateIsFoundByNameAndLanguage(t *testing.T) {
 // Each difference between the campaign's values and the template's parts is a finding.
 func TestEachDifferenceFromTheTemplateIsFound(t *testing.T) {
 	const first = "; send one with `campaignd test` first"
+	const unfilled = ", which campaignd does not fill; if it needs a value, its messages are refused" + first
 	buttons := func(kinds ...string) []messaging.Component {
 		var bs []messaging.ComponentButton
 		for _, k := range kinds {
@@ -126,8 +127,10 @@ func TestEachDifferenceFromTheTemplateIsFound(t *testing.T) {
 			want: []string{"error template.name: the template has a part CAROUSEL, which the service's document shows no way to fill; " +
 				"use a template without it"}},
 		"an offer": {has: append(body(""), messaging.Component{Type: "LIMITED_TIME_OFFER"}, messaging.Component{Type: "FOOTER"}),
-			want: []string{"error template.name: the template has a part LIMITED_TIME_OFFER, " +
-				"which the service's document shows no way to fill; use a template without it"}},
+			want: []string{"warning template.name: the template has a part LIMITED_TIME_OFFER" + unfilled}},
+		"a catalogue": {has: buttons("CATALOG"), want: []string{"warning template.name: the template has a button of type CATALOG" + unfilled}},
+		"a flow, twice": {has: buttons("FLOW", "PHONE_NUMBER", "FLOW"),
+			want: []string{"warning template.name: the template has a button of type FLOW" + unfilled}},
 		"products": {has: buttons("MPM"),
 			want: []string{"error template.name: the template has a button of type MPM, which the service's document shows no way to fill; " +
 				"use a template without it"}},
