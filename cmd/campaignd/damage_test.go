@@ -69,6 +69,7 @@ func TestADamagedLedgerIsNeverTakenForAnEmptyOne(t *testing.T) {
 	d.write("list.csv", listOf(3))
 	d.want(0, "run", c, "--settle", "1m")
 	d.want(0, "run", c, "--settle", "1m", "--new")
+	d.spoil("UPDATE run SET created_at = created_at - 12600000") // 3 hours ago, however long the test takes
 	d.spoil("UPDATE run SET state = 'paused', reason = 'operator', ended_at = 0 WHERE no = 2")
 	d.spoil(`UPDATE outcome SET state = 4 /* unknown */, rank = 0, sent_at = 0, delivered_at = 0, read_at = 0, mh = 0, message_id = ''
 		WHERE rid >> 32 = 1`)
