@@ -53,11 +53,11 @@ demo: ## send 2,000 messy rows to the built-in sandbox, print the report
 	go run ./cmd/campaignd demo
 
 .PHONY: test
-test: ## run the tests that take at most some seconds each (under 3 minutes)
+test: ## run the tests that take at most some seconds each
 	go test ./...
 
 .PHONY: test-long
-test-long: ## run every test, also the long ones (10 minutes)
+test-long: ## run every test, also the long ones
 	go test -tags long -timeout 30m ./...
 
 # SQLite is C that was translated to Go. Watching each of its memory accesses took three quarters of
