@@ -92,7 +92,8 @@ func (l earlierVersion) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[
 
 // A number with two spellings is the same person, whichever version sent to it.
 func TestTheOtherSpellingOfANumberWasSentTo(t *testing.T) {
-	const long, other = "phone,first_name,discount,slug\n+5491123456789,Ada,20 %,x\n", "phone,first_name,discount,slug\n+541123456789,Ada,20 %,x\n"
+	const long = "phone,first_name,discount,slug\n+5491123456789,Ada,20 %,x\n"
+	const other = "phone,first_name,discount,slug\n+541123456789,Ada,20 %,x\n"
 	r := newRelaunch(t)
 	first := start(t, r.of("list.csv", long, "")).Run
 	r.end(first, campaign.Finished)
