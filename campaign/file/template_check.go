@@ -84,7 +84,8 @@ func unfillable(what string, say sayer) {
 		"use a template without it")
 }
 
-// unknownPart warns of something that may need a value. A limited-time offer needs one if it expires.
+// unknownPart warns of something that may need a value. A limited-time offer needs one if it
+// expires.
 func unknownPart(what string, say sayer) {
 	say(LevelWarning, "template.name",
 		"the template has a "+what+", which campaignd does not fill; if it needs a value, its messages are refused",

@@ -28,7 +28,7 @@ func TestPreviewAndTestUseTheValuesOfOneRow(t *testing.T) {
 		t.Errorf("test sent %d messages, want 1", d.accepted())
 	}
 	d.want(0, "suppressions", "add", "+2348039999999", "--scope", "all")
-	d.want(0, "erase", "+2348039999998")
+	d.want(0, "erase", "+2348039999998", "--yes")
 	wantIn(t, "test to an erased number", d.want(1, "test", d.path("c.yaml"), "--to", "+2348039999998").stderr, "suppression list")
 	refused := d.want(1, "test", d.path("c.yaml"), "--to", "+2348039999999")
 	wantIn(t, "test to a suppressed number", refused.stderr, "suppression list")

@@ -79,8 +79,8 @@ func checkLost(ctx context.Context, l campaign.Ledger, p *launch.Preflight, now 
 	if since := reception.NotAsked(lost, now); err == nil && !since.IsZero() {
 		at := since.UTC().Format(time.RFC3339)
 		p.Findings = append(p.Findings, file.Finding{Level: file.LevelWarning,
-			What:   "the ledger went back in time, and events since " + at + " were not replayed: opt-outs among them are not obeyed",
-			Remedy: "first `campaignd webhooks replay --since " + at + "`, while `campaignd serve` takes webhooks"})
+			What:   "events since " + at + " were lost and not replayed: opt-outs among them are not obeyed",
+			Remedy: "first `campaignd webhooks replay --since " + at + "`, while serve takes webhooks"})
 	}
 	return err
 }
