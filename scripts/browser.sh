@@ -9,7 +9,8 @@ cd "$(dirname "$0")/.."
 pages=$(mktemp -d)
 trap 'rm -rf "$pages"' EXIT
 export TMPDIR=$pages/tmp # a browser that a test ends leaves its folders there
-mkdir "$TMPDIR"
+chmod 711 "$pages"
+mkdir -m 1777 "$TMPDIR" # a test of root has PostgreSQL run as another user
 go build -o "$pages/campaignd" ./cmd/campaignd
 "$pages/campaignd" demo --dir "$pages/demo" >"$pages/demo.log" 2>&1 || { cat "$pages/demo.log"; exit 1; }
 go test ./reporting/html -run 'TestReportsReadAsBefore$' -count=1 -pages "$pages"
