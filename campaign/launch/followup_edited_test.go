@@ -61,7 +61,7 @@ func TestAFollowUpOfAnEditedTemplateIsHeld(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantHeld(t, about, l, first, c.want)
-		// The values of a follow-up of the follow-up are those of the first launch, too.
+		// A follow-up of the follow-up has the values of the first launch, too.
 		if _, err := l.SetState(t.Context(), first.Run.No, []campaign.State{campaign.Ready}, campaign.Finished, "", ""); err != nil {
 			t.Fatal(err)
 		}

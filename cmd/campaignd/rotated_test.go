@@ -10,7 +10,7 @@ import (
 	"campaignd/internal/sandbox"
 )
 
-// The steps are those of docs/operations.md#a-new-signing-secret.
+// docs/operations.md#a-new-signing-secret has the same steps.
 func TestASecretIsRotatedWithoutAGap(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, nil)

@@ -33,7 +33,7 @@ func TestAListThatIsNeverLaunchedIsRemoved(t *testing.T) {
 			}
 			return found
 		}
-		for _, list := range lists() { // their times are not those of the test
+		for _, list := range lists() { // their times come from the system, not from the test
 			if err := os.Chtimes(list, time.Time{}, time.Now()); err != nil {
 				t.Fatal(err)
 			}

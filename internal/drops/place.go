@@ -156,7 +156,7 @@ func (t *task) putList(ctx context.Context) (err error) {
 	return nil
 }
 
-// moveSidecar moves the sidecar that the list had beside it. Another one is that of the next list.
+// moveSidecar moves the sidecar that the list had beside it. Another one belongs to the next list.
 func (t *task) moveSidecar(ctx context.Context) error {
 	o, err := t.findSidecar(ctx)
 	if err != nil || o.ETag != t.f.Sidecar || o.ETag == campaign.NoSidecar || o.Fault != "" {
