@@ -1,10 +1,12 @@
 package sqlite
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -182,4 +184,19 @@ func TestALeaseEndsByTheLedgersClock(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+func TestASnapshotHasEndedWhenItReturns(t *testing.T) {
+	l := openTest(t, ledger.Options{})
+	for range 50 {
+		ctx, cancel := context.WithCancel(t.Context())
+		err := l.snapshot(ctx, func(reader) error {
+			cancel()
+			runtime.Gosched() // a goroutine that waits for ctx begins to end the transaction
+			return ctx.Err()
+		})
+		if n := l.reads.Stats().InUse; n != 0 || !errors.Is(err, context.Canceled) {
+			t.Fatalf("got %v and %d connections in use, want %v and none", err, n, context.Canceled)
+		}
+	}
 }
