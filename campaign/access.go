@@ -32,7 +32,7 @@ type OperatorKey struct {
 	Hash string // SHA-256 of the whole key, in lower-case hex
 	// Scope is what the key allows.
 	Scope KeyScope
-	// Company is the one whose runs alone the key reaches; "": those of all.
+	// Company is the only company whose runs the key reaches; "": the runs of all companies.
 	Company   string
 	CreatedAt time.Time
 	RevokedAt time.Time // zero: in force

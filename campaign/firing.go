@@ -56,8 +56,8 @@ type FiringFilter struct {
 }
 
 // FiringLedger keeps what became of the firings of schedules: of each campaign the newest thousand
-// whose time has come, and those of times to come.
-// The proof that a firing launches one run is CreateRun, not this record.
+// whose time has come, and firings of times to come. The proof that a firing launches one run is
+// CreateRun, not this record.
 type FiringLedger interface {
 	// NoteFiring stores a firing, or changes one whose outcome is open; a final outcome stays. It
 	// reports whether the outcome changed.

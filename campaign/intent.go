@@ -62,14 +62,14 @@ type Intent struct {
 	Origin   Origin
 	From, To int64
 	Retries  []Retry
-	// Keys are the recipients.Key of From..To in the order of seq, then those of Retries. The ledger
-	// reads the suppressions of exactly these inside the transaction.
+	// Keys are the recipients.Key of From..To in the order of seq, then the keys of Retries. The
+	// ledger reads the suppressions of exactly these inside the transaction.
 	Keys []int64
 	// Until is when the window of these recipients closes, or the run expires. A transaction that
 	// begins then or later grants nothing. Zero: never.
 	Until time.Time
-	// Tier is that of the connection's portfolio. Each recipient that the portfolio has not reached in
-	// 24 hours takes a place of it in the same transaction.
+	// Tier is the tier of the connection's portfolio. Each recipient that the portfolio has not
+	// reached in 24 hours takes a place of it in the same transaction.
 	Tier Tier
 	// Cap is the run's policies.frequency_cap; nil: it has none.
 	Cap *FrequencyLimit
@@ -123,7 +123,7 @@ type Result struct {
 	Kind       ResultKind
 	At         time.Time // when the answer came
 	IntentAt   time.Time // for ResultDoubt: before the intent's transaction began
-	Epoch      int64     // for ResultDoubt and ResultDeferred: that of the lease under which it was posted
+	Epoch      int64     // for ResultDoubt and ResultDeferred: the epoch of the lease under which it was posted
 
 	MessageID string    // ResultAccepted
 	Warning   string    // ResultAccepted: data.warning.code

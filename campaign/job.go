@@ -37,7 +37,7 @@ type JobLedger interface {
 	JobLeft(ctx context.Context, name string) (time.Duration, error)
 }
 
-// jobLease is the default length of a job's lease, the same as that of a segment.
+// jobLease is the default length of a job's lease, which is also the length of a segment's lease.
 const jobLease = 15 * time.Second
 
 // Job is work that one replica does at a time.

@@ -17,7 +17,7 @@ const (
 	NotifyRunSettled     NotificationKind = "run.settled"  // its statuses do not change any more
 	NotifyApproval       NotificationKind = "approval.needed"
 	NotifyHold           NotificationKind = "hold.raised"
-	NotifyHoldEnded      NotificationKind = "hold.ended" // also that of a breaker
+	NotifyHoldEnded      NotificationKind = "hold.ended" // also when a breaker ended
 	NotifyBreaker        NotificationKind = "breaker.tripped"
 	NotifyDropRejected   NotificationKind = "drop.rejected"
 	NotifyScheduleMissed NotificationKind = "schedule.missed"

@@ -31,6 +31,6 @@ type RetentionLedger interface {
 	// Retire deletes the deliveries of at most one segment, with their outcomes and attempts, and
 	// keeps their totals for reports (Run.Retired). Its run has ended, and its last status was
 	// applied, before the instant; its parent was deleted before it, and none of its follow-up runs is
-	// under way. rows is how many deliveries were deleted; 0: none is old enough.
+	// under way. rows is how many deliveries were deleted; 0: no run is old enough.
 	Retire(ctx context.Context, before time.Time) (rows int64, err error)
 }

@@ -68,9 +68,9 @@ type Run struct {
 	Campaign string
 	// ListHash is the SHA-256 of the list as read, in lower-case hex.
 	ListHash string
-	// ListName is the path of the list: as the operator named it, or that of an upload.
+	// ListName is the path of the list: as the operator named it, or the path of an upload.
 	ListName string
-	// Launch is the launch key. It tells several runs of one list apart: those of --new, of a schedule
+	// Launch is the launch key. It tells several runs of one list apart: runs of --new, of a schedule
 	// and of dropped files. "" for the first run of a list.
 	Launch string
 	// Parent is the run that a follow-up run selected its rows from; 0 otherwise.
@@ -81,7 +81,7 @@ type Run struct {
 	// runs of versions that did not store it.
 	Header    []string
 	Delimiter string
-	// Template and Language are those of Definition. Template events are matched with them.
+	// Template and Language are copied from Definition. Template events are matched with them.
 	Template string
 	Language string
 	// Marketing means category MARKETING or unknown: opt-outs apply. The category may become MARKETING

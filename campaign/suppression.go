@@ -36,11 +36,11 @@ func (s Suppression) InForce(now time.Time) bool { return s.Until.IsZero() || s.
 
 // Proof shows how a suppression came about. An unknown field is empty.
 type Proof struct {
-	// Source and At are those of the event or the act that made it. A suppression may be older, or
-	// have been repeated since.
+	// Source and At belong to the event or the act that made it. A suppression may be older, or have
+	// been repeated since.
 	Source string    `json:"source,omitempty"`
 	At     time.Time `json:"at,omitzero"`
-	// Connection is that of the message.
+	// Connection is the connection of the message.
 	Connection string `json:"connection,omitempty"`
 	// User is the recipient's user id, where the event named no number.
 	User string `json:"user,omitempty"`
@@ -51,11 +51,11 @@ type Proof struct {
 	// Text is what the recipient wrote, or the payload of the pressed button, at most maxProofText
 	// bytes.
 	Text string `json:"text,omitempty"`
-	// Run and Row are those of the message that the service refused, Request the service's id of it.
+	// Run and Row belong to the message that the service refused, Request the service's id of it.
 	Run     RunNo  `json:"run,omitempty"`
 	Row     int64  `json:"row,omitempty"`
 	Request string `json:"request,omitempty"`
-	// File and Line are those of an import.
+	// File and Line are set by an import.
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
 	// MovedFrom is the number that the recipient had, E.164, and MovedAt when it changed.
@@ -118,9 +118,9 @@ func (s Suppression) ScopeText() string {
 	return string(s.Scope) + "@" + s.Company
 }
 
-// SkipFor is the reason to skip a recipient with a suppression whose ScopeText is this; "" if a
-// run may send to them. companies are those of the run. If one of them is "", or there is none, the
-// suppression of any company stops it.
+// SkipFor is the reason to skip a recipient with a suppression whose ScopeText is this; "" if a run
+// may send to them. companies are the companies of the run. If one of them is "", or there is none,
+// the suppression of any company stops it.
 func SkipFor(scope string, marketing bool, companies ...string) SkipReason {
 	kind, company, one := strings.Cut(scope, "@")
 	if one && len(companies) > 0 && !slices.Contains(companies, company) && !slices.Contains(companies, "") {

@@ -6,7 +6,7 @@ import "time"
 // (docs/service.md#user-ids).
 type Pair struct {
 	UserID string
-	Key    int64  // recipients.Key; 0: that of the recipient of Message
+	Key    int64  // recipients.Key; 0: the key of the recipient of Message
 	To     string // E.164
 	// Message is the id of a message of ours to this person; "": none.
 	Message string

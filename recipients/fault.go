@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// FaultKind is what is wrong with a row. The words are those of campaign.SkipReason, so that the
-// import can pass them on.
+// FaultKind is what is wrong with a row. The words are also words of campaign.SkipReason, so that
+// the import can pass them on.
 type FaultKind string
 
 // The faults of a row.

@@ -25,7 +25,7 @@ type HeadRow struct {
 
 // ReadHead reads the header and at most most rows of a list, whether or not o names columns of the
 // list. It reads list from its beginning, and errors call it name. The error is a *FileError, or
-// that of an option. A list whose first line has a phone number is one: it has no header.
+// the error of an option. A list whose first line has a phone number is one: it has no header.
 func ReadHead(list io.ReadSeeker, name string, o Options, most int) (h Head, err error) {
 	r, o, likely, err := openUnmapped(func(o Options) (*Reader, error) {
 		if _, err := list.Seek(0, io.SeekStart); err != nil {

@@ -30,7 +30,7 @@ func Open(path string, o Options) (*Reader, error) {
 }
 
 // Hash returns the SHA-256 (lower-case hex) and the size in bytes of the file as stored, before any
-// unpacking or decoding: the identity of a list. The errors are those of Open.
+// unpacking or decoding: the identity of a list. The errors are errors of Open.
 func Hash(path string) (sha256hex string, size int64, err error) {
 	f, err := OpenFile(path, "")
 	if err != nil {

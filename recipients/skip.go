@@ -57,7 +57,8 @@ func likelyHeader(text []byte, comma rune, o Options) int {
 	return 0
 }
 
-// namesPhone reports whether the cells are the names of columns, with that of the phone among them.
+// namesPhone reports whether the cells are the names of columns, with a column of phone numbers
+// among them.
 func namesPhone(cells []string, o Options) bool {
 	for i := range cells {
 		cells[i] = strings.TrimFunc(cells[i], func(r rune) bool { return unicode.IsSpace(r) || invisible(r) })

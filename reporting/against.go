@@ -21,8 +21,8 @@ import (
 type Comparison struct {
 	Template string `json:"template"`
 	Language string `json:"language"`
-	// Days are those of each business account, in order. Days without a message on both sides are left
-	// out.
+	// Days are the days of each business account, in order. Days without a message on both sides are
+	// left out.
 	Days []ComparedDay `json:"days"`
 	// Notes say what was not compared, and why.
 	Notes []string `json:"notes"`
@@ -30,7 +30,7 @@ type Comparison struct {
 
 // ComparedDay is one day of the template in one business account.
 type ComparedDay struct {
-	// Connections are those of the run that are of the account.
+	// Connections are the connections of the run that belong to the account.
 	Connections []string `json:"connections"`
 	Date        string   `json:"date"` // YYYY-MM-DD in UTC
 	Ours        Counted  `json:"ours"`
@@ -76,7 +76,7 @@ type Against struct {
 	// ledger, it tells the cause of a difference.
 	Origin func(connection string) campaign.Origin
 	Others []campaign.Run
-	// RefusedEvents is that of the report.
+	// RefusedEvents is copied from the report.
 	RefusedEvents string
 	Now           time.Time
 }

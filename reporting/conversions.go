@@ -10,7 +10,7 @@ import (
 )
 
 // convert adds the orders that the run brought, if its campaign counts them, and the lift, if it
-// held people out. segments are those of the run.
+// held people out. segments are the segments of the run.
 func (r *Report) convert(ctx context.Context, l campaign.ReportLedger, run campaign.Run, segments []campaign.SegmentState) error {
 	how, counts := file.CountingOf(run)
 	if !counts {

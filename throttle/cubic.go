@@ -3,7 +3,7 @@ package throttle
 import "math"
 
 // The constants of the adaptive multiplier (docs/limits.md#slowing-down). cubicBeta and cubicScale
-// are those of the AWS SDK's adaptive retry. cubic.lua has the same.
+// come from the AWS SDK's adaptive retry. cubic.lua has the same.
 const (
 	cubicBeta       = 0.7     // a cut multiplies the rate by this
 	cubicNearBeta   = 0.85    // a cut at about the rate of the cut before: the limit is known

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// quotaState is the count of one quota. The fields are those of the hash in bucket.lua.
+// quotaState is the count of one quota. The hash in bucket.lua has the same fields.
 type quotaState struct {
 	from       time.Time // the period of the count
 	generation int64     // 0: the count is not known

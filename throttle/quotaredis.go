@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// bucket is the arithmetic of Take over the processes that share a server, and restore that of
-// Restore.
+// bucket is the arithmetic of Take over the processes that share a server, and restore the
+// arithmetic of Restore.
 //
 //go:embed bucket.lua
 var bucket string

@@ -37,7 +37,7 @@ const guard = 400 * time.Millisecond
 // Options of NewRedis. The zero value is usable.
 type Options struct {
 	// Ledger is the id of the ledger that the processes send from. The counts of quotas and the rates
-	// of runs are those of one ledger, so their keys have it; a number is paced for all ledgers.
+	// of runs belong to one ledger, so their keys have it; a number is paced for all ledgers.
 	Ledger string
 	// Log receives incidents: the server is lost, back or replaced. Default: slog.DiscardHandler.
 	Log *slog.Logger
@@ -213,7 +213,7 @@ func (r *Redis) Lease(ctx context.Context, key string, rate float64, n int) (Slo
 	r.turnTo(m, granted.stage)
 	s := Slots{Interval: stretch(every, granted.part), Rate: rate * granted.part, Stage: granted.stage}
 	if !r.clock.observe(asked, granted.now) {
-		// The clock stepped. The instants may be those of another server, or an hour off.
+		// The clock stepped. The instants may come from another server, or be an hour off.
 		r.server.doubt()
 		r.log.Warn("the clock of redis stepped: slots are dropped", "key", key)
 		s.Wait = Lateness

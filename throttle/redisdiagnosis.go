@@ -2,7 +2,7 @@ package throttle
 
 import "context"
 
-// RedisDiagnosis is what `campaignd doctor` tells of a Redis.
+// RedisDiagnosis is what `campaignd doctor` says about a Redis.
 type RedisDiagnosis struct {
 	Version string
 	// Policy is its maxmemory-policy, "" if it does not tell it.

@@ -17,7 +17,7 @@ type Sharer interface {
 	Heard(key string, at time.Time, message bool)
 	// Share tells what this process measured of key, and returns what all processes measured that
 	// shared in the last minute, with the messages that came in. The count of those in own is ignored.
-	// Errors are those of Lease.
+	// The errors are the same as of Lease.
 	Share(ctx context.Context, key string, own throughput.Measured) (throughput.Measured, error)
 }
 

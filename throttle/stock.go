@@ -44,8 +44,8 @@ func NewStock(c Counter, count func(ctx context.Context, q Quota) (int64, error)
 }
 
 // Draw takes up to n units of q out of the stock. It asks the counter when the stock has none, and
-// does not wait. reserve says that the messages may have what the quota keeps. The error is that of
-// Counter.Take, or of the count in the ledger.
+// does not wait. reserve says that the messages may have what the quota keeps. The error is the
+// error of Counter.Take, or of the count in the ledger.
 func (s *Stock) Draw(ctx context.Context, q Quota, n int, reserve bool) (Drawn, error) {
 	now := time.Now()
 	s.turnTo(q, now, func(u Units) bool { return u.Reserved && !reserve })

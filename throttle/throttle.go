@@ -8,8 +8,9 @@
 // A run's own rate is set by the operator and need not be even: Allow permits messages at it within
 // a Tolerance, and hands out no instants (docs/limits.md#a-runs-own-rate).
 //
-// A Quota limits how many messages a period has. A Counter leases its units, a Stock keeps those of
-// one number, and a count that is lost is restored from the ledger (docs/limits.md#allowance).
+// A Quota limits how many messages a period has. A Counter leases its units, a Stock keeps the
+// units of one number, and a count that is lost is restored from the ledger
+// (docs/limits.md#allowance).
 package throttle
 
 import (

@@ -10,7 +10,7 @@ import (
 
 // Find finds the run that a person named: an id as Run.ID prints it, its number, or the word
 // latest. The campaign's name in an id must match, so that a number taken from another ledger has
-// no effect. The error is ErrNoRun, or that of ParseRunID.
+// no effect. The error is ErrNoRun, or an error of ParseRunID.
 func Find(ctx context.Context, l campaign.RunLedger, id string) (campaign.Run, error) {
 	if id == "latest" {
 		newest, err := l.Runs(ctx, campaign.RunFilter{Limit: 1})

@@ -9,8 +9,8 @@ type Lift struct {
 	TreatedConverted int64 `json:"treated_converted"`
 	HeldOut          int64 `json:"held_out"`
 	HeldOutConverted int64 `json:"held_out_converted"`
-	// Difference is the share of the treated who converted less that of the held out, from -1 to 1.
-	// Low and High are its 95 % interval.
+	// Difference is the share of the treated who converted minus the share of the held out, from -1 to
+	// 1. Low and High are its 95 % interval.
 	Difference float64 `json:"difference"`
 	Low        float64 `json:"low"`
 	High       float64 `json:"high"`

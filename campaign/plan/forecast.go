@@ -139,7 +139,7 @@ type course struct {
 	hourly bool // hours, runsOut and asset are wanted
 	steps  int
 
-	first    float64 // when the first row is sent; below 0: none is yet
+	first    float64 // when the first row is sent; below 0: not yet
 	end      float64 // when the last row is sent; +Inf: never
 	rows     float64 // sent
 	unsent   float64

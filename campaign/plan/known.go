@@ -58,7 +58,7 @@ func RunOf(run campaign.Run, def *file.Definition, segments []campaign.SegmentSt
 	return r, nil
 }
 
-// ZonesOf are the time zones of a window group: its own, else that of the campaign's schedule.
+// ZonesOf are the time zones of a window group: its own, else the zone of the campaign's schedule.
 func ZonesOf(def *file.Definition, group string) ([]*time.Location, error) {
 	if group == "" && def.Schedule != nil {
 		group = def.Schedule.Timezone

@@ -14,7 +14,7 @@ const reachFor = float64(campaign.ReachFor / time.Second)
 // were reached at one instant become free over this time.
 const shortest = 1.0
 
-// places are those of a tier as a fluid: what was reached at a rate becomes free at that rate.
+// places are the places of a tier as a fluid: places taken at a rate become free at that rate.
 type places struct {
 	limit float64 // +Inf: unlimited
 	used  float64

@@ -25,7 +25,7 @@ type Number struct {
 	ID string
 	// Pace is in messages per second (throughput.Number.Pace). 0: it is not known, so nothing is sent.
 	Pace float64
-	// Tier and Allowance name those of Situation.Tiers and Situation.Allowances; "": none is known.
+	// Tier and Allowance are keys of Situation.Tiers and Situation.Allowances; "": not known.
 	Tier, Allowance string
 	// Ramp is the warm-up of the number; nil: it has none. RampState is how far the warm-up has come,
 	// and Ramped how many messages the number has sent on the day of Situation.Now.
@@ -131,8 +131,8 @@ type Past struct {
 	Drift float64
 }
 
-// AverageOf is the average over single runs; zero without runs. Deviation is that of the next run
-// from the mean; it is 0 for one run.
+// AverageOf is the average over single runs; zero without runs. Deviation is the deviation of the
+// next run from the mean; it is 0 for one run.
 func AverageOf(runs []float64) (a Average) {
 	n := float64(len(runs))
 	for _, v := range runs {

@@ -67,8 +67,8 @@ func (l Listening) arrived(asked time.Time, window time.Duration) bool {
 	return taken >= window
 }
 
-// Split divides the doubts that began in s. Events that were lost may prove those of held, so no
-// policy sends them again; rest has the others.
+// Split divides the doubts that began in s. Events that were lost may prove the doubts of held, so
+// no policy sends them again; rest has the others.
 func (l Listening) Split(s Span, window time.Duration) (held, rest Span) {
 	lost, found := l.Unreplayed(s.Since, window)
 	if !found {

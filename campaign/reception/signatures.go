@@ -29,7 +29,7 @@ type Signatures struct {
 	// Mended is when an event was verified after refusals with a secret that had verified none before
 	// them: theirs was added to webhooks.secrets.
 	Mended time.Time `json:"mended,omitzero"`
-	// Owed is since when events were refused that a replay is to bring; zero: none is owed. Asked is
+	// A replay is to bring the events that were refused since Owed; zero: no replay is owed. Asked is
 	// when a replay was asked for last.
 	Owed  time.Time `json:"owed,omitzero"`
 	Asked time.Time `json:"asked,omitzero"`

@@ -143,7 +143,7 @@ func difference(path, was, is string) string {
 	return fmt.Sprintf("%s: the service has %s, the file %s", path, shown(was), shown(is))
 }
 
-// value is one text of a template that is compared; texts are those of a template, none of them
+// value is one text of a template that is compared; texts are all texts of a template, none of them
 // empty.
 type (
 	value struct{ path, text string }

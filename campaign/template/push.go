@@ -156,7 +156,7 @@ type Runs interface {
 
 // StoppedBy returns the unfinished runs that a push would stop, the newest first. An edit of an
 // approved template has it reviewed again, and meanwhile its messages are refused. connections are
-// those of the account whose templates are pushed.
+// the connections of the account whose templates are pushed.
 func StoppedBy(ctx context.Context, l Runs, connections []string, all []Comparison) ([]campaign.Run, error) {
 	edited := func(r campaign.Run) bool {
 		return slices.ContainsFunc(all, func(c Comparison) bool {

@@ -72,8 +72,8 @@ func (s *source) read(name string, text []byte, d *document) (ok bool) {
 	return len(s.Faults) == 0
 }
 
-// say adds a fault of the value at path, or of the nearest above it. code is that of the platform;
-// 0 for none.
+// say adds a fault of the value at path, or of the nearest above it. code is the platform's code; 0
+// for none.
 func (s *source) say(path string, code int, what, remedy string) {
 	if code != 0 {
 		what += fmt.Sprintf(" (%d)", code)

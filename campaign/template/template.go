@@ -34,8 +34,8 @@ type Template struct {
 	src *source
 }
 
-// ReadFile reads and judges one template file. The error is a *file.Error with every fault
-// of the file, or that of a file that cannot be read.
+// ReadFile reads and judges one template file. The error is a *file.Error with every fault of the
+// file, or the fault of a file that cannot be read.
 func ReadFile(path string) (*Template, error) {
 	text, err := file.Read(path)
 	if err != nil {

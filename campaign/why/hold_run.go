@@ -23,8 +23,8 @@ func origins(run campaign.Run, of func(connection string) campaign.Origin) []cam
 	return all
 }
 
-// RunHolds returns those of holds that are in force, or probe, and stop messages of the run over
-// one of its connections or more. An ended run has none.
+// RunHolds returns the holds that are in force, or probe, and stop messages of the run over one of
+// its connections or more. An ended run has none.
 func RunHolds(run campaign.Run, holds []campaign.Hold, of func(connection string) campaign.Origin, now time.Time) []campaign.Hold {
 	if len(holds) == 0 || run.State.Ended() {
 		return nil

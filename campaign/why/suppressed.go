@@ -15,7 +15,7 @@ import (
 // Suppression is an entry of the suppression list that skips a row.
 type Suppression struct {
 	Scope campaign.Scope `json:"scope"`
-	// Company is the one whose messages alone the entry stops; "": those of all.
+	// Company is the only company whose messages the entry stops; "": the messages of all.
 	Company string         `json:"company,omitempty"`
 	Source  string         `json:"source"` // Suppression.Source
 	At      time.Time      `json:"at"`
@@ -33,7 +33,7 @@ type ShownSuppression struct {
 }
 
 // ShowSuppressions returns the entries of a number, with the proof of each: when, how, by which
-// message. The number is in international form with +. The errors are those of ParseSuppressions
+// message. The number is in international form with +. The errors are errors of ParseSuppressions
 // and of the ledger.
 func ShowSuppressions(ctx context.Context, l campaign.SuppressionLedger, number string, now time.Time) ([]ShownSuppression, error) {
 	typed, err := launch.ParseSuppressions([]string{number}, campaign.ScopeAll, now)

@@ -68,8 +68,8 @@ type LaneState struct {
 	Sender     string             `json:"sender"` // host/process id
 	LimitedBy  campaign.LimitedBy `json:"limited_by"`
 	Detail     string             `json:"detail"`
-	// Rate, At and Until are those of LaneReport; the rate is in messages per second, and 0 when the
-	// last report is older than 6 seconds.
+	// Rate, At and Until are copied from LaneReport; the rate is in messages per second, and 0 when
+	// the last report is older than 6 seconds.
 	Rate  float64   `json:"rate"`
 	At    time.Time `json:"at"`
 	Until time.Time `json:"until,omitzero"`
@@ -205,7 +205,7 @@ func (w *Answer) show(lanes []campaign.LaneReport, now time.Time) (rate float64)
 	slices.SortStableFunc(lanes, func(a, b campaign.LaneReport) int {
 		return cmp.Or(cmp.Compare(a.Connection, b.Connection), cmp.Compare(rank(a), rank(b)), cmp.Compare(b.Rate, a.Rate), b.At.Compare(a.At))
 	})
-	pace := map[string]float64{} // by connection, if a sender serves it: that of the first lane in the order above
+	pace := map[string]float64{} // by connection, if a sender serves it: the pace of the first lane in the order above
 	for _, r := range lanes {
 		if _, known := pace[r.Connection]; !known && !r.Gone(now) {
 			pace[r.Connection] = r.Pace(now)

@@ -10,8 +10,8 @@ import (
 )
 
 // MovedRows counts the rows that one connection of a run was given by moves, and that it gave away.
-// A row that moves twice counts twice. The connection has sent, or still has to send, the rows
-// that it was given less those of them that it gave away.
+// A row that moves twice counts twice. The connection has sent, or still has to send, the rows that
+// it was given minus the rows that it gave away.
 type MovedRows struct {
 	Connection string `json:"connection"` // "": no connection has taken them up yet
 	Given      int64  `json:"given"`

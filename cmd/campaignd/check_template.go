@@ -26,7 +26,7 @@ type templateFile struct {
 }
 
 // templateFileOf reads the template file of a campaign: in the folder templates beside the campaign
-// file, else in that of the working directory.
+// file, else in the folder templates of the working directory.
 func templateFileOf(campaignFile string, use *file.TemplateUse) templateFile {
 	name := use.Name + "." + messaging.FoldLanguage(use.Language) + ".yaml"
 	for _, folder := range []string{filepath.Join(filepath.Dir(campaignFile), templatesFolder), templatesFolder} {
@@ -54,7 +54,7 @@ func checkWithTemplate(ctx context.Context, c *config.Config, l campaign.Ledger,
 }
 
 // record is what the service will have once the file is pushed and approved; nil if that is not
-// known. The category of the file is left out: that of the service counts.
+// known. The category of the file is left out: the category of the service counts.
 func (f templateFile) record() *messaging.TemplateRecord {
 	if f.t == nil || len(f.t.Components) == 0 {
 		return nil

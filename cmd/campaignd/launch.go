@@ -107,7 +107,7 @@ func (p *program) launch(ctx context.Context, r client.Launch) (out resource.Lau
 }
 
 // launchError returns the error of a launch with its exit code. Errors of the other process get the
-// same codes as those of this one.
+// same codes as on this machine.
 func launchError(ctx context.Context, err error) error {
 	var told *client.Error
 	switch {

@@ -145,7 +145,7 @@ func (p *program) withFolder(ctx context.Context, do func(folderOperations) erro
 	return command.RequestError(do(near))
 }
 
-// writeFirings writes both tables; that of past firings only if there are any.
+// writeFirings writes the table of next firings, and the table of past firings if there are any.
 func (p *program) writeFirings(all []resource.Firing) error {
 	var rows [][]string
 	var past []resource.Firing

@@ -21,7 +21,7 @@ const (
 	CodeInvalid      = "invalid_request"
 	CodeTooLarge     = "too_large"
 	CodeWrongOffset  = "wrong_offset" // of a part; Meta["received"] is the right one
-	CodeWrongHash    = "wrong_hash"   // the uploaded list is not that of its hash
+	CodeWrongHash    = "wrong_hash"   // the uploaded list does not have this hash
 	CodeNoSpace      = "no_space"     // for the part of a list
 	CodeBusy         = "busy"
 	CodeStopping     = "stopping"

@@ -49,7 +49,7 @@ func ofRun(method, run, rest string) call {
 	return call{method: method, path: "/runs/" + url.PathEscape(run) + rest}
 }
 
-// Run returns one run with its holds. id is that of a run, its number, or latest.
+// Run returns one run with its holds. id is the id of a run, its number, or latest.
 func (c *Client) Run(ctx context.Context, id string) (resource.Run, error) {
 	return one[resource.Run](ctx, c, ofRun(http.MethodGet, id, ""))
 }

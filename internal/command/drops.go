@@ -43,7 +43,7 @@ those that were taken, the newest first: claimed (being read and launched), laun
 	return cmd
 }
 
-// writeDrops writes the table of waiting files, if there are any, and that of taken files.
+// writeDrops writes the table of waiting files, if there are any, and the table of taken files.
 func (p *Program) writeDrops(all []resource.Drop) error {
 	var waiting, taken [][]string
 	for _, f := range all {

@@ -87,7 +87,7 @@ of a number are shared by weight alone.`,
 	return cmd
 }
 
-// parseRate reads a rate in messages per second; none is 0.
+// parseRate reads a rate in messages per second; "none" is 0.
 func parseRate(s string) (float64, error) {
 	if s == "none" {
 		return 0, nil

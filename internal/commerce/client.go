@@ -97,7 +97,8 @@ const (
 )
 
 // do makes a request and decodes its answer into into. It repeats the request if that is permitted.
-// The error is an *Error, or that of ctx. An *Error wraps that of ctx if ctx ended the repetition.
+// The error is an *Error, or the error of ctx. An *Error wraps the error of ctx if ctx ended the
+// repetition.
 func (c *Client) do(ctx context.Context, q call, into any) error {
 	tries, waits := 0, 0
 	var throttled time.Duration

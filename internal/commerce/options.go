@@ -21,8 +21,8 @@ type Options struct {
 	// BaseURL is scheme and host of the platform, without a path. It is https, or http on this
 	// machine.
 	BaseURL string
-	// Company is the id of the company, and Shop that of one of its shops; without a shop the records
-	// of all are meant.
+	// Company is the id of the company, and Shop the id of one of its shops; without a shop the
+	// records of all are meant.
 	Company, Shop string
 	// APIKey is a key of the company's own. AccessToken is what the installation gave.
 	APIKey, AccessToken secret.Value

@@ -51,7 +51,7 @@ type Address struct {
 	Country string `json:"country"` // a name or a code
 }
 
-// Line is one product of an order. Price is that of one unit.
+// Line is one product of an order. Price is the price of one unit.
 type Line struct {
 	ProductID string `json:"product_id"`
 	VariantID string `json:"variant_id"`

@@ -27,7 +27,7 @@ func newPace(perSecond float64, log *slog.Logger) *pace {
 	return &pace{most: perSecond, now: perSecond, limiter: rate.NewLimiter(rate.Limit(perSecond), 1), log: log}
 }
 
-// wait blocks until the next request may be made. Its error is that of ctx.
+// wait blocks until the next request may be made. It returns the error of ctx.
 func (p *pace) wait(ctx context.Context) error {
 	for {
 		if err := sleep(ctx, time.Until(p.notBefore())); err != nil {
@@ -86,7 +86,7 @@ func (p *pace) current() float64 {
 	return p.now
 }
 
-// sleep blocks for d, or until ctx ends. Its error is that of ctx.
+// sleep blocks for d, or until ctx ends. It returns the error of ctx.
 func sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

@@ -15,7 +15,7 @@ import (
 
 // Commerce is the commerce platform (docs/commerce.md). Without an address there is none.
 type Commerce struct {
-	// https, without a path; http only for a platform on this machine. Empty: none is used.
+	// https, without a path; http only for a platform on this machine. Empty: no platform is used.
 	BaseURL string `yaml:"base_url" json:"base_url"`
 	// Id of the company.
 	Company string `yaml:"company" json:"company"`

@@ -216,7 +216,7 @@ var testVariables = []string{"CAMPAIGND_MUTANT", "CAMPAIGND_CRASH", "CAMPAIGND_S
 var remoteVariables = []string{"CAMPAIGND_SERVER", "CAMPAIGND_KEY"}
 
 // unknown refuses a variable that names no key, and names the nearest key. Only the variables of
-// Kubernetes and those of the tests' build are let through.
+// Kubernetes and of the tests' build are let through.
 func unknown(known []string, members map[string][]string, environment map[string]string) error {
 	const ours = "CAMPAIGND_"
 	keys := make([]string, len(known))

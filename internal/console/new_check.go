@@ -44,7 +44,7 @@ type faultyRow struct {
 	Line  int
 	Note  string
 	Cells []string
-	Bad   int // the index of that cell; -1: none is known
+	Bad   int // the index of that cell; -1: not known
 }
 
 // Next and Before are the rows beside the one that is shown.

@@ -27,7 +27,7 @@ type columnsView struct {
 type columnField struct {
 	file.Field
 	Label  string
-	Chosen string   // "": none is known
+	Chosen string   // "": not known
 	Values []string // of the first rows
 }
 

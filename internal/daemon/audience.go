@@ -11,7 +11,7 @@ import (
 	"campaignd/internal/config"
 )
 
-// Audiences makes the lists of audiences. ledger may be nil: none is launched.
+// Audiences makes the lists of audiences. ledger may be nil if no list is launched.
 func Audiences(cfg *config.Config, ledger audience.Ledger, log *slog.Logger) (*audience.Lists, error) {
 	folder := cfg.AudienceFolder()
 	if folder != "" {

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// boundedListener is a net.Listener with a bound on its open connections, and on those of one
-// address. The process keeps the other file descriptors for itself: the ledger, the requests in
-// flight, the lists. A connection beyond the bound closes one that waits for a request; if there
-// is none, it is closed itself.
+// boundedListener is a net.Listener with a bound on its open connections, and on the connections of
+// one address. The process keeps the other file descriptors for itself: the ledger, the requests in
+// flight, the lists. A connection beyond the bound closes one that waits for a request; if there is
+// none, it is closed itself.
 type boundedListener struct {
 	net.Listener
 	most int // connections

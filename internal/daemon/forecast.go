@@ -18,8 +18,8 @@ import (
 // Outlook is what forecasts start from: the unfinished runs of a ledger and their numbers.
 type Outlook struct {
 	plan.Situation
-	// Assumed are the connections whose throughput is not known: forecasts assume that of a STANDARD
-	// number.
+	// Assumed are the connections whose throughput is not known: forecasts assume the throughput of a
+	// STANDARD number.
 	Assumed []string `json:"assumed,omitempty"`
 	// Unread are runs that this version cannot read: a forecast leaves them out.
 	Unread []string `json:"unread,omitempty"`

@@ -31,7 +31,7 @@ func kindOf(h campaign.Hold) holdKind { return holdKind{string(h.Scope), h.Reaso
 // watchHolds is how often the holds are read for the log and the metrics.
 const watchHolds = time.Second
 
-// run reads the holds every second until ctx ends, in a process without an engine that tells of
+// run reads the holds every second until ctx ends, in a process without an engine that reports
 // them.
 func (w *holdWatch) run(ctx context.Context) {
 	t := time.NewTicker(watchHolds)
@@ -97,7 +97,7 @@ func (w *holdWatch) see(ctx context.Context, holds []campaign.Hold) {
 }
 
 // toldByIntake reports whether the intake of this process has just told the event that began a hold
-// of a template, so that one line tells of a pause.
+// of a template, so that a pause is one line.
 func (d *Daemon) toldByIntake(h campaign.Hold, now time.Time) bool {
 	return d.intake != nil && h.Scope == campaign.HoldTemplate && h.Source == campaign.HoldByEvent && now.Sub(h.Since) < toldLately
 }

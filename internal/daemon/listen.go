@@ -20,7 +20,7 @@ type listener struct {
 }
 
 // bind listens on addr and serves h there once serve is called. The error names the setting and the
-// remedy. The time-outs are those of docs/protocol.md#webhook-intake.
+// remedy. docs/protocol.md#webhook-intake has the time-outs.
 func bind(ctx context.Context, setting, addr string, h http.Handler) (*listener, error) {
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {

@@ -24,7 +24,7 @@ type RunOptions struct {
 	File string
 	// List is the path of the list. "" takes recipients.file of the campaign.
 	List string
-	// New, Command and Beside are those of launch.Request.
+	// New, Command and Beside are passed to launch.Request.
 	New     bool
 	Command string
 	Beside  func(campaign.Run, launch.ListDifference)
@@ -45,7 +45,7 @@ type RunResult struct {
 	Report *reporting.Report
 	// Ended means that the run had ended before, so nothing was sent.
 	Ended bool
-	// Changed is how the campaign file differs now from that of a run that had ended.
+	// Changed is how the campaign file differs now from the file of a run that had ended.
 	Changed []string
 }
 

@@ -34,8 +34,8 @@ func (d *Daemon) watchSecrets(ctx context.Context) {
 	}
 }
 
-// renewSecrets reads the configuration again and uses the secrets that differ from those of now.
-// The last good ones stay if it cannot be read, such as between the writing of one file and
+// renewSecrets reads the configuration again and uses the secrets that differ from the present
+// ones. The last good ones stay if it cannot be read, such as between the writing of one file and
 // another.
 func (d *Daemon) renewSecrets(now *config.Config) {
 	c, err := d.cfg.Again()

@@ -170,7 +170,7 @@ const (
 // changedEvery is the least time between two questions that events cause.
 const changedEvery = 5 * time.Second
 
-// numberChanged makes refreshNumbers ask now: an event tells of a number or an account.
+// numberChanged makes refreshNumbers ask now: an event is about a number or an account.
 func (d *Daemon) numberChanged() {
 	select {
 	case d.changed <- struct{}{}:

@@ -24,8 +24,8 @@ type fault struct {
 	times int
 }
 
-// Failed notes the fault of a job. changed reports whether its words differ from those of the last
-// fault. before is how often the last fault came, if they differ.
+// Failed notes the fault of a job. changed reports whether its words differ from the words of the
+// last fault. before is how often the last fault came, if they differ.
 func (c *Known) Failed(job, words string) (changed bool, before int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -25,7 +25,7 @@ type Ledger interface {
 	Holds(ctx context.Context, ended bool) ([]campaign.Hold, error)
 }
 
-// Options are those of New.
+// Options are the options of New.
 type Options struct {
 	Ledger       Ledger
 	Destinations []Destination

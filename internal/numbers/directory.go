@@ -289,7 +289,7 @@ func (d *Directory) Rated(connection string) bool {
 	return d.cfg.Numbers[connection].Rate > 0 || d.Ready() || d.Told(connection)
 }
 
-// AssumedPace is the pace as far as the rate is known. Without a rate it is that of a STANDARD
+// AssumedPace is the pace as far as the rate is known. Without a rate it is the pace of a STANDARD
 // number.
 func (d *Directory) AssumedPace(connection string) float64 { return d.Limit(connection).Rate }
 

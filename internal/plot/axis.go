@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// maxLines is how many lines of a grid are drawn at most, beside that of zero.
+// maxLines is how many lines of a grid are drawn at most, beside the line of zero.
 const maxLines = 5
 
 // scale returns the top of an axis of counts from 0, and the distance of its lines: 1, 2 or 5 times
@@ -61,7 +61,7 @@ func instants(from, to time.Time, zone *time.Location) (at []time.Time, step tim
 	return at, step
 }
 
-// next is the label after t. Days are those of the calendar, which may have 23 or 25 hours.
+// next is the label after t. Days are calendar days, which may have 23 or 25 hours.
 func next(t time.Time, step time.Duration) time.Time {
 	if days := int(step / (24 * time.Hour)); days > 0 {
 		return t.AddDate(0, 0, days)
@@ -131,7 +131,7 @@ func (d *drawing) grid(most float64, free func(y float64) bool) {
 	}
 }
 
-// svg puts the elements together. id is that of the title in its page.
+// svg puts the elements together. id is the id of the title in its page.
 func (d *drawing) svg(id, title string, height int) string {
 	return fmt.Sprintf(`<svg class="plot" width="100%%" height="%d" role="img" aria-labelledby="%s"><title id="%[2]s">%s</title>`+
 		`<svg y="%s%%" width="100%%" height="%s%%" viewBox="0 0 1000 1000" preserveAspectRatio="none">%s</svg>%s</svg>`,

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Table is figures for reading, also those of a drawing. The first column heads its rows.
+// Table is figures for reading, also the figures of a drawing. The first column heads its rows.
 type Table struct {
 	Caption string // says what the table shows; for screen readers
 	Columns []Column

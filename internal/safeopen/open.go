@@ -59,7 +59,7 @@ func Within(dir, name string) (*os.File, error) {
 }
 
 // open checks the path before it opens it, because opening a device can have an effect. Then it
-// checks the open file, because the name may be that of another file by then.
+// checks the open file, because the name may belong to another file by then.
 func open(path string, stat func() (fs.FileInfo, error), open func() (*os.File, error)) (*os.File, error) {
 	info, err := stat()
 	if err == nil && !info.Mode().IsRegular() {

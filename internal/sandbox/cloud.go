@@ -15,7 +15,7 @@ import (
 // company is one business account.
 const APICloud = "cloud"
 
-// The ids of the Cloud API: those of the first company and of the first number.
+// The ids of the first company and of the first number at the Cloud API.
 const (
 	firstAccount = 200_000_000_000_001
 	firstNumber  = 300_000_000_000_001
@@ -113,7 +113,7 @@ func (s *Sandbox) cloudAccount(key *Key, id string) *company {
 	return nil
 }
 
-// cloudWriter turns the service's answers into those of the Cloud API: a messageId becomes
+// cloudWriter turns the service's answers into answers of the Cloud API: a messageId becomes
 // messages[0].id, and a refusal becomes the platform's error object. Other bodies pass unchanged.
 type cloudWriter struct {
 	w      http.ResponseWriter

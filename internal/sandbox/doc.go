@@ -40,7 +40,7 @@
 //
 // # The commerce platform
 //
-// The paths /2023-11/, /oauth/ and /pay/ are those of the commerce platform. Package shop answers
+// The paths /2023-11/, /oauth/ and /pay/ belong to the commerce platform. Package shop answers
 // them, from the section commerce of a scenario.
 //
 // # Where the document says "not shown"

@@ -92,7 +92,7 @@ type view struct {
 	at     time.Time
 	code   int
 	mark   string
-	// category is that of the template, for the price.
+	// category is the category of the template, for the price.
 	category string
 }
 

@@ -25,7 +25,7 @@ type Faults struct {
 	TooMany float64 `yaml:"too_many_requests"`
 	// RetryAfter is that Retry-After, in whole seconds. Default 1 s.
 	RetryAfter time.Duration `yaml:"retry_after"`
-	// ServerError answers one of Codes: 502 and 504 with HTML, 503 with a body like that of a refusal.
+	// ServerError answers one of Codes: 502 and 504 with HTML, 503 with a body like a refusal's.
 	ServerError float64 `yaml:"server_error"`
 	// Codes are 5xx, 408, 409 or 499. Default 500, 502, 503, 504.
 	Codes []int `yaml:"server_error_codes"`
@@ -216,7 +216,7 @@ func (f *Faults) validate() error {
 }
 
 // Set changes one fault, as the flag --fault does: "lost_after=0.01", "latency=80ms",
-// "refusals=[{code: 131053, share: 0.1}]". Names and values are those of the YAML. With an error
+// "refusals=[{code: 131053, share: 0.1}]". Names and values are as in the YAML. With an error
 // nothing changes.
 func (f *Faults) Set(assignment string) error {
 	name, value, ok := strings.Cut(assignment, "=")

@@ -22,7 +22,7 @@ type Page struct {
 	Body string `yaml:"body"`
 	// Share is the share of the recipients that get the page, 0 to 1.
 	Share float64 `yaml:"share"`
-	// Phones are recipients that get the page besides those of Share.
+	// Phones are recipients that get the page besides the recipients of Share.
 	Phones []string `yaml:"phones"`
 	// Connections limits the page to the connections with these ids. Default: all.
 	Connections []string `yaml:"connections"`

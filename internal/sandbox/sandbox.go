@@ -177,7 +177,7 @@ func (s *Sandbox) Run(ctx context.Context) error {
 	}
 	wg.Go(func() { s.follow(ctx) })
 	wg.Go(func() { s.runPlans(ctx) })
-	wg.Go(func() { _ = s.commerce.Run(ctx) }) // its only error is that of ctx
+	wg.Go(func() { _ = s.commerce.Run(ctx) }) // it returns only the error of ctx
 	select {
 	case <-ctx.Done():
 	case <-s.closed:

@@ -53,7 +53,7 @@ func parseScenario(name string, raw []byte) (o Options, err error) {
 }
 
 // position is the file with the line and the column of a value, such as companies[0].name. If the
-// file does not have it, it is that of what should contain it.
+// file does not have it, it is the place of what should contain it.
 func position(name string, raw []byte, path string) string {
 	file, err := parser.ParseBytes(raw, 0)
 	if err != nil {

@@ -24,9 +24,9 @@ type Truth struct {
 	Fired map[string]int64 `json:"fired"`
 	// Refused counts the refusals by error.
 	Refused map[string]int64 `json:"refused"`
-	// OptOuts are those by STOP and those of Options.OptedOut, in no order.
+	// OptOuts are the people who wrote STOP and the people of Options.OptedOut, in no order.
 	OptOuts []OptOut `json:"optOuts"`
-	// Uploads are the files that clients stored, in order, without those of Options.Assets.
+	// Uploads are the files that clients stored, in order, without the files of Options.Assets.
 	Uploads []Upload `json:"uploads"`
 
 	// WithoutPlus counts the POSTs whose `to` did not begin with + (docs/service.md#phone-numbers).

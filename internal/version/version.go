@@ -8,7 +8,7 @@ import "runtime/debug"
 // build.
 var linked string
 
-// String returns the version: the linker's, else that of the build information, such as v1.2.3 or
+// String returns the version: the linker's, else the build information's, such as v1.2.3 or
 // v0.0.0-20261122120000-0123456789ab, else "(devel)".
 func String() string {
 	if linked != "" {

@@ -56,7 +56,7 @@ type Dead struct {
 	path string
 }
 
-// Open locks the folder, reads the logs that dead processes left there, and begins that of this
+// Open locks the folder, reads the logs that dead processes left there, and begins the log of this
 // process. campaign.ErrLocked means that another process uses the folder, ErrUnsupported that the
 // system has no wire log. The caller ends the log with Close.
 func Open(o Options) (_ *Log, err error) {

@@ -10,7 +10,7 @@ import (
 )
 
 // Valueless calls found for each key and each entry of a list that has no value: nothing, ~ or
-// null. at is the token of the key, or that of the entry.
+// null. at is the token of the key or of the entry.
 func (f *File) Valueless(found func(path string, at *token.Token)) {
 	if f.Root != nil {
 		valueless(f.Root, "", found)

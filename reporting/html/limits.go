@@ -66,7 +66,7 @@ func (l lanes) put(p campaign.LanePoint) {
 }
 
 // limit is the rate of all connections together, in messages a second, and what limits most of it.
-// The last report tells of a connection, so that a sender that was killed counts until another one
+// The last report of a connection counts, so that a sender that was killed counts until another one
 // serves its connection.
 func (l lanes) limit() (rate float64, by campaign.LimitedBy) {
 	most, own := -1.0, 0.0
@@ -122,8 +122,8 @@ func pauses(entries []campaign.HistoryEntry) (stops []plot.Band) {
 	return stops
 }
 
-// end gives the stops that last an end: that of the run, or now. A stop that began after it is none
-// of the run.
+// end gives the stops that last an end: the end of the run, or now. A stop that began after it is
+// none of the run.
 func (f *Facts) end(run campaign.Run) {
 	last := run.EndedAt
 	if last.IsZero() {

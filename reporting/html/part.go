@@ -16,7 +16,7 @@ type Part struct {
 	Timed                              bool // it has times of the day
 }
 
-// Told is a thing that happened. Without a time it tells of others.
+// Told is a thing that happened. Without a time it counts others.
 type Told struct {
 	At       time.Time
 	Sentence string

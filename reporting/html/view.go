@@ -88,7 +88,7 @@ func newView(f *Facts, countries map[string]string) *view {
 	return v
 }
 
-// base is the name of a file without its folders, which are those of another machine.
+// base is the name of a file without its folders, which may be folders of another machine.
 func base(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
 
 func name(s string) string { return plot.Text(s, maxName) }

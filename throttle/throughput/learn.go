@@ -40,7 +40,7 @@ type Way struct {
 // jitter is by how much longer the schedule of a second's messages may be than the second.
 func (w Way) jitter() time.Duration { return w.Latest - w.Soonest + w.answers() }
 
-// answers is the part of the jitter that is between here and the service: half of that of the
+// answers is the part of the jitter that is between here and the service: half of the spread of the
 // answers, which come back on the same way.
 func (w Way) answers() time.Duration { return (w.Slow - w.Quick) / 2 }
 

@@ -18,7 +18,7 @@
 //
 // `make bench` and `make bench-cluster` run it. The measured program runs in a child process of its
 // own, and so does the service that both send to, which gives constant answers (see sink.go). CPU
-// time is that of the measured process only. Repetitions of both sides alternate, because other
+// time is the time of the measured process only. Repetitions of both sides alternate, because other
 // load on the machine then affects both sides equally. Each child has a deadline and ends with its
 // parent. It needs Unix.
 package main

@@ -18,7 +18,7 @@ type table struct {
 	rows  map[string][][]float64
 }
 
-// newTable returns a table without rows. The first heads are those of the names; a name of several
+// newTable returns a table without rows. The first heads belong to the names; a name of several
 // columns has tabs between them.
 func newTable(heads ...string) *table { return &table{heads: heads, rows: map[string][][]float64{}} }
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// kinds are those of the chart, as FOLDER names their files.
+// kinds are the kinds of the chart, as FOLDER names their files.
 var kinds = map[string]string{
 	"io.k8s.api.apps.v1.Deployment":                     "deployment-apps-v1",
 	"io.k8s.api.apps.v1.StatefulSet":                    "statefulset-apps-v1",

@@ -13,7 +13,7 @@
 // package, must pass without the mutation and fail with it.
 //
 // A random mutation changes a condition, an operator, a constant, a statement or an error of Go, or
-// a comparison of SQL or Lua (rules.go). The tests of its package run first, then those of the
+// a comparison of SQL or Lua (rules.go). The tests of its package run first, then the tests of the
 // packages that import it directly. One with which every test passes survives. A survivor without
 // any observable effect belongs in equivalent.txt, with the reason. The exit code is 1 when fewer
 // than 90 % are found; equivalent ones do not count (docs/decisions/0013-mutations.md).

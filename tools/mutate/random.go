@@ -14,7 +14,7 @@ import (
 // minFound is the smallest share of found mutations that passes, in percent.
 const minFound = 90
 
-// A pool has the mutations that may be drawn: of each file, those of each rule.
+// A pool has the mutations that may be drawn, by file and rule.
 type pool [][][]*Mutation
 
 // draw takes a mutation of a random rule of a random file out of the pool, and returns nil when it
@@ -127,8 +127,8 @@ func (o *options) wanted(byRule [][]*Mutation) (wanted [][]*Mutation) {
 	return wanted
 }
 
-// find runs the tests of the mutation's package, then those of the packages that import it, until
-// one fails. by names that test, or another cause; it is "" when all pass.
+// find runs the tests of the mutation's package, then the tests of the packages that import it,
+// until one fails. by names that test, or another cause; it is "" when all pass.
 func (o *options) find(ctx context.Context, m *Mutation, all []*Package) (by string, compiles bool, err error) {
 	dir, err := os.MkdirTemp(o.work, "try-")
 	if err != nil {

@@ -91,7 +91,7 @@ var luaRules = rules(
 // unlocks, panics, or is a crash point.
 var untested = regexp.MustCompile(`\b((Debug|Info|Warn)(Context)?|ErrorContext|LogAttrs|panic|make|Grow|R?Unlock|mutant)\b|log\.Error`)
 
-// mutations returns the mutations of the file, those of each rule together.
+// mutations returns the mutations of the file, grouped by rule.
 func (f *File) mutations() (byRule [][]*Mutation) {
 	if strings.HasSuffix(f.Path, ".lua") {
 		return f.find(luaRules, f.text, 0)

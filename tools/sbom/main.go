@@ -23,7 +23,7 @@ type component struct {
 	Version string `json:"version"`
 	PURL    string `json:"purl,omitempty"`
 	Hashes  []hash `json:"hashes,omitempty"`
-	// Licenses are those of what is no module.
+	// Licenses are the licenses of parts that are no modules.
 	Licenses []license `json:"licenses,omitempty"`
 }
 

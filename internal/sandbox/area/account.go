@@ -40,7 +40,7 @@ type Connection struct {
 	Throughput string `yaml:"throughput"`
 	// Coexistence limits the number to 20 messages/s.
 	Coexistence bool `yaml:"coexistence"`
-	// Rate is a limit in messages per second that replaces those of Throughput and Coexistence. 0
+	// Rate is a limit in messages per second in place of the limits of Throughput and Coexistence. 0
 	// means that these two apply.
 	Rate int `yaml:"rate"`
 	// Tier is one of TIER_50, TIER_250, TIER_1K, TIER_2K, TIER_10K, TIER_100K, TIER_UNLIMITED. GET

@@ -52,7 +52,7 @@ type Event struct {
 	Type       string
 	Company    string
 	Connection *Connection
-	// Data is the value of data in the service's envelope; Value is that of Field in the
+	// Data is the value of data in the service's envelope; Value is the value of Field in the
 	// platform's.
 	Data  []byte
 	Field string

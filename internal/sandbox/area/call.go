@@ -25,7 +25,8 @@ type Call struct {
 	Upload *Upload
 }
 
-// Handler answers one operation. Its value is that of data, or a List, or Unlocked, or nil for 204.
+// Handler answers one operation. Its value is the value of data, or a List, or Unlocked, or nil for
+// 204.
 type Handler func(c *Call) (any, *Refusal)
 
 // Unlocked makes the value of data after the lock was given back.
@@ -99,8 +100,8 @@ func decode(raw []byte, into any) *Refusal {
 
 var errNoObject = errors.New("the body is not a JSON object")
 
-// exact compares the names of the members with those of the type. encoding/json alone would accept
-// any case.
+// exact compares the names of the members with the names in the type. encoding/json alone would
+// accept any case.
 func exact(raw json.RawMessage, t reflect.Type, where string) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -195,7 +196,7 @@ func (a *Areas) writable(company string) *Refusal {
 	return nil
 }
 
-// wanted returns the company whose rows a list shows: that of C, else that of the key, else "".
+// wanted returns the company whose rows a list shows: the company of C, else of the key, else "".
 func (c *Call) wanted() string {
 	if c.Connection != nil {
 		return c.Connection.Company

@@ -232,7 +232,7 @@ func (a *Areas) cancelCampaign(c *Call) (any, *Refusal) {
 	return k.view(), nil
 }
 
-// listRecipients lists the recipients, those of ?status= if it is given.
+// listRecipients lists the recipients, or with ?status= the recipients of that status.
 func (a *Areas) listRecipients(c *Call) (any, *Refusal) {
 	k, ref := a.ownCampaign(c)
 	if ref != nil {

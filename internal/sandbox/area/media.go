@@ -281,7 +281,7 @@ func (a *Areas) showStorage(c *Call) (any, *Refusal) {
 }
 
 // storage returns the figures of the plan of a company. The companies without a plan of their own
-// share that of the account, and so does "".
+// share the plan of the account, and so does "".
 func (a *Areas) storage(company string) (used, limit int64, files int) {
 	if t := a.media.taken[a.planOf(company)]; t != nil {
 		used, files = t.bytes, t.files
@@ -292,7 +292,7 @@ func (a *Areas) storage(company string) (used, limit int64, files int) {
 	return used, limit, files
 }
 
-// planOf is the company whose plan covers a company, or "" for that of the account.
+// planOf is the company whose plan covers a company, or "" for the plan of the account.
 func (a *Areas) planOf(company string) string {
 	if c := a.companies[company]; c != nil && c.Allowance > 0 {
 		return company

@@ -14,7 +14,7 @@ func (a *Areas) TemplateAt(id int64, key *Key) *Record {
 }
 
 // AtPlatform makes one call of the platform's own API by the rules of the service's operation
-// template_create, template_edit or template_delete. The record is that of an edit or a deletion.
+// template_create, template_edit or template_delete. The record belongs to an edit or a deletion.
 func (a *Areas) AtPlatform(operation string, r *Record, c *Call) (made *Record, _ *Refusal) {
 	if r != nil {
 		r.learn()

@@ -34,7 +34,7 @@ func (a *address) view() addressView {
 	return addressView{a.id, a.Address, a.owner.ID, "customer", a.owner.company.ID, a.created, a.updated}
 }
 
-// addresses are those of the customer, in the order of their creation.
+// addresses returns the addresses of the customer, in the order of their creation.
 func (c *customer) addresses() []*address {
 	return c.company.book[c.ID]
 }

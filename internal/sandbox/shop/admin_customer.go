@@ -73,7 +73,7 @@ type media struct {
 }
 
 // createCustomer is POST /admin/customers. Several customers may share an e-mail address or a phone
-// number. The company is that of the credential, whatever company_id says.
+// number. The company is the company of the credential, whatever company_id says.
 func (p *Platform) createCustomer(c *call, in newCustomerRequest) (customerView, error) {
 	var f flaws
 	f.contact(in.Email, in.Phone)

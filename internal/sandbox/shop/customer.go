@@ -60,7 +60,7 @@ func (c *customer) change(to profile, now value.Stamp) {
 	c.registration, c.custom, c.Metadata, c.updated = to.RegistrationNumber, to.CustomFields, to.Metadata, now
 }
 
-// customerView is the customer of the document. The last three members are those of statistics.
+// customerView is the customer of the document. The last three members are for statistics.
 type customerView struct {
 	ID                 string       `json:"id"`
 	CompanyID          string       `json:"company_id"`

@@ -108,7 +108,7 @@ func (o *order) sold() []value.Sold {
 	return all
 }
 
-// rates are the taxes of a line, in percent: those of its product, if product and variant are
+// rates are the taxes of a line, in percent: the taxes of its product, if product and variant are
 // taxable.
 func (c *company) rates(l line) []decimal.Decimal {
 	product, ok := c.products.Get(l.product)
@@ -123,8 +123,8 @@ func (c *company) rates(l line) []decimal.Decimal {
 	return rates
 }
 
-// charge computes the sums. The shipping amount is that of the fee or of the pickup location, or
-// else the amount sent.
+// charge computes the sums. The shipping amount is the amount of the fee or of the pickup location,
+// or else the amount sent.
 func (o *order) charge() {
 	amount := o.shipping.sent
 	if f, ok := o.company.fees.Get(o.fee); ok {

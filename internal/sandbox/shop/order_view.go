@@ -246,7 +246,7 @@ var orderList = records.List[*order]{
 	},
 }
 
-// listMyOrders is GET /customers/orders: those of the customer token.
+// listMyOrders is GET /customers/orders: the orders of the customer token.
 func (p *Platform) listMyOrders(c *call) (records.Page, error) {
 	return orderList.Page(c.asked(), records.Where(&c.company.orders, func(o *order) bool { return o.customer == c.customer.ID }))
 }

@@ -10,7 +10,7 @@ import (
 	"campaignd/internal/sandbox/shop/value"
 )
 
-// product is a product with its variants. Price and stock are those of the variants.
+// product is a product with its variants. Price and stock come from the variants.
 type product struct {
 	scenario.Product
 	company  *company
@@ -65,8 +65,8 @@ func (p *product) inStock(s *shop) bool {
 	return slices.ContainsFunc(p.variants, func(v *variant) bool { return !v.FollowStock || v.quantity(s) > 0 })
 }
 
-// productView is the product of the document. The members from Occurrence on are those of
-// statistics, of the detail and of include.
+// productView is the product of the document. The members from Occurrence on are for statistics,
+// the detail and include.
 type productView struct {
 	ID          string         `json:"id"`
 	CompanyID   string         `json:"company_id"`

@@ -134,7 +134,7 @@ type rowsOf[T any] struct {
 }
 
 // similarProducts is GET /products/{product}/similar?limit=, also by handle: published products
-// that share the most collections and tags, then those of the same type.
+// that share the most collections and tags, then products of the same type.
 func (p *Platform) similarProducts(c *call) (rowsOf[productView], error) {
 	var out rowsOf[productView]
 	limit, err := c.asked().Limit()

@@ -203,7 +203,7 @@ func (f *flaws) password(field, text string) {
 	}
 }
 
-// setPassword changes the password and ends the customer's tokens, but that of the request.
+// setPassword changes the password and ends the customer's tokens except the token of the request.
 func (p *Platform) setPassword(c *call, who *customer, password string) (said, error) {
 	if err := c.company.customers.Keep(&p.room, who); err != nil {
 		return said{}, err

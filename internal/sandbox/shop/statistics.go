@@ -16,8 +16,8 @@ const (
 	maxTopOthers    = 10
 )
 
-// statistics are those of a product over every order that has not ended, paid or not. The best
-// entries come first.
+// statistics counts every order with the product that has not ended, paid or not. The best entries
+// come first.
 type statistics struct {
 	TopCustomers  []customerView `json:"topCustomers"`
 	TopRelated    []productView  `json:"topRelatedProducts"`

@@ -16,7 +16,7 @@ type variant struct {
 
 func (v *variant) Key() string { return v.ID }
 
-// warehouses are those of a shop, or of the whole company.
+// warehouses returns the warehouses of a shop, or of the whole company.
 func (c *company) warehouses(of *shop) []scenario.Warehouse {
 	if of != nil {
 		return of.Warehouses

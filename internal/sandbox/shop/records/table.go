@@ -17,7 +17,7 @@ type Record interface {
 }
 
 // Table keeps records in the order of their creation. The generated ones, if any, stand between
-// those of the scenario (head) and those that requests made (tail). The zero value is empty.
+// records of the scenario (head) and records that requests made (tail). The zero value is empty.
 type Table[T Record] struct {
 	head, tail []T
 	byID       map[string]T

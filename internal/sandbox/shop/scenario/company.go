@@ -10,7 +10,7 @@ type Company struct {
 	CompanyCode string   `yaml:"company_code"`
 	Type        string   `yaml:"type"`
 	Domains     []string `yaml:"domains" check:"unique"` // the first is the main one
-	// Currency may be empty; orders then have that of their shop, or XAF.
+	// Currency may be empty; orders then have the currency of their shop, or XAF.
 	Currency         string            `yaml:"currency" check:"currency"`
 	Currencies       []Currency        `yaml:"currencies"`
 	Address          Address           `yaml:"address"`

@@ -57,7 +57,7 @@ type walk struct {
 	ids     map[string]string // by id: its kind, and its company
 }
 
-// visit checks a value. Rules are those of the field that it is or is an element of.
+// visit checks a value. rules are the rules of its field, or of the field whose element it is.
 func (w *walk) visit(v reflect.Value, path, rules string) error {
 	switch x := v.Interface().(type) {
 	case value.Amount:

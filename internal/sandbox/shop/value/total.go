@@ -39,8 +39,8 @@ type Totals struct {
 }
 
 // Total computes the sums of an order. Each discount and each tax of each line is rounded to the
-// digits of the currency, half away from zero. A tax is that of the line less its own discounts;
-// shipping is not taxed.
+// digits of the currency, half away from zero. A tax is computed on the line less its own
+// discounts; shipping is not taxed.
 func Total(lines []Sold, cuts []Cut, shipping decimal.Decimal, digits int32) Totals {
 	t := Totals{Shipping: shipping}
 	for _, l := range lines {
