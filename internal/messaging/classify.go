@@ -310,15 +310,21 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// NotE164 returns the error of a message whose recipient is not + and 7 to 15 digits
-// (https://www.itu.int/rec/T-REC-E.164), else nil. Without + the platform puts the sender's own
-// country code in front, and a stranger may get the message (docs/service.md#phone-numbers).
-func NotE164(to string) *Error {
-	if len(to) >= 8 && len(to) <= 16 && to[0] == '+' && to[1] != '0' && allDigits(to[1:]) {
-		return nil
+// Unsendable returns the error of a message without a template, or whose recipient is not + and 7
+// to 15 digits (https://www.itu.int/rec/T-REC-E.164), else nil. Without + the platform puts the
+// sender's own country code in front, and a stranger may get the message
+// (docs/service.md#phone-numbers).
+func Unsendable(m *Message) *Error {
+	if to := m.To; len(to) < 8 || len(to) > 16 || to[0] != '+' || to[1] == '0' || !allDigits(to[1:]) {
+		return local(codeNotE164, nil)
 	}
-	return local(codeNotE164, nil)
+	if m.Template == nil {
+		return Unencodable(errNoTemplate)
+	}
+	return nil
 }
+
+var errNoTemplate = errors.New("only template messages are sent")
 
 // Unencodable is the error of a message that cannot be written.
 func Unencodable(err error) *Error { return local(codeUnencodable, err) }

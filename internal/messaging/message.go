@@ -1,13 +1,9 @@
 package messaging
 
-import (
-	"encoding/json"
-	"slices"
-	"time"
-)
+import "time"
 
-// Message is the body of POST /api/v1/messages (docs/service.md#send-request). Exactly one content
-// field is set. The document does not show the members of a json.RawMessage.
+// Message is the body of POST /api/v1/messages (docs/service.md#send-request). Its content is a
+// template: campaigns send nothing else.
 type Message struct {
 	ConnectionID string `json:"connectionId"`
 	// To is E.164 with +. Without + the platform puts the sender's country code in front
@@ -16,21 +12,7 @@ type Message struct {
 	// ReplyTo is the messageId that this message answers.
 	ReplyTo string `json:"replyTo,omitempty"`
 
-	Template        *Template       `json:"template,omitempty"`
-	Text            *string         `json:"text,omitempty"`
-	Image           *Media          `json:"image,omitempty"`
-	Video           *Media          `json:"video,omitempty"`
-	Audio           *Media          `json:"audio,omitempty"`
-	Sticker         *Media          `json:"sticker,omitempty"`
-	Document        *Document       `json:"document,omitempty"`
-	Location        *Location       `json:"location,omitempty"`
-	Contacts        json.RawMessage `json:"contacts,omitempty"`
-	Reaction        json.RawMessage `json:"reaction,omitempty"`
-	Buttons         *ReplyButtons   `json:"buttons,omitempty"`
-	List            *List           `json:"list,omitempty"`
-	CTA             *CTA            `json:"cta,omitempty"`
-	LocationRequest json.RawMessage `json:"locationRequest,omitempty"`
-	Raw             json.RawMessage `json:"raw,omitempty"`
+	Template *Template `json:"template,omitempty"`
 
 	// Mark comes back in the events of the message, if the connector can carry it; "" for none. It is
 	// at most 512 characters and has no personal data.
@@ -69,18 +51,12 @@ func (m *Message) leave() error {
 
 // hasAsset reports whether the message refers to a stored file.
 func (m *Message) hasAsset() bool {
-	refs := []*Media{m.Image, m.Video, m.Audio, m.Sticker}
-	documents := []*Document{m.Document}
-	if m.Template != nil && m.Template.Header != nil {
-		h := m.Template.Header
-		refs, documents = append(refs, h.Image, h.Video), append(documents, h.Document)
+	if m.Template == nil || m.Template.Header == nil {
+		return false
 	}
-	for _, d := range documents {
-		if d != nil {
-			refs = append(refs, &d.Media)
-		}
-	}
-	return slices.ContainsFunc(refs, func(r *Media) bool { return r != nil && r.AssetID != "" })
+	h := m.Template.Header
+	return h.Image != nil && h.Image.AssetID != "" || h.Video != nil && h.Video.AssetID != "" ||
+		h.Document != nil && h.Document.AssetID != ""
 }
 
 // Template is the template content object.
@@ -122,54 +98,6 @@ type Media struct {
 type Document struct {
 	Media
 	Filename string `json:"filename,omitempty"`
-}
-
-// Location is a point on the map; latitude and longitude are required.
-type Location struct {
-	Latitude  float64 `json:"latitude"`
-	Longitude float64 `json:"longitude"`
-	Name      string  `json:"name,omitempty"`
-	Address   string  `json:"address,omitempty"`
-}
-
-// ReplyButtons is an interactive message with reply buttons.
-type ReplyButtons struct {
-	Body    string        `json:"body"`
-	Footer  string        `json:"footer,omitempty"`
-	Buttons []ReplyButton `json:"buttons"`
-}
-
-// ReplyButton is one reply button.
-type ReplyButton struct {
-	ID    string `json:"id"`
-	Title string `json:"title"`
-}
-
-// List is an interactive list.
-type List struct {
-	Body     string        `json:"body"`
-	Button   string        `json:"button"`
-	Sections []ListSection `json:"sections"`
-}
-
-// ListSection is a titled group of rows.
-type ListSection struct {
-	Title string    `json:"title"`
-	Rows  []ListRow `json:"rows"`
-}
-
-// ListRow is one choice.
-type ListRow struct {
-	ID          string `json:"id"`
-	Title       string `json:"title"`
-	Description string `json:"description,omitempty"`
-}
-
-// CTA is a call-to-action URL button.
-type CTA struct {
-	Body        string `json:"body"`
-	DisplayText string `json:"displayText"`
-	URL         string `json:"url"`
 }
 
 // Receipt says that the service has accepted a message. The message is not yet delivered.

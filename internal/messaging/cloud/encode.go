@@ -58,16 +58,10 @@ type mediaRef struct {
 // The longest mark, in characters (docs/cloud.md#send).
 const maxMark = 512
 
-var (
-	errNoTemplate = errors.New("only template messages can be sent by the Cloud API")
-	errMark       = errors.New("the mark is longer than 512 characters")
-)
+var errMark = errors.New("the mark is longer than 512 characters")
 
 // encode writes a template message. t is the template as the account lists it.
 func encode(m *messaging.Message, t *messaging.TemplateRecord) ([]byte, error) {
-	if m.Template == nil {
-		return nil, errNoTemplate
-	}
 	if len(m.Mark) > maxMark {
 		return nil, errMark
 	}

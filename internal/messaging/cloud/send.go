@@ -14,11 +14,8 @@ import (
 // before the first byte, if they are not known: a failure there proves that nothing was sent. Send
 // blocks for at most Options.Timeout, and for the listings the first time.
 func (c *Client) Send(ctx context.Context, m *messaging.Message) (messaging.Receipt, error) {
-	if e := messaging.NotE164(m.To); e != nil {
+	if e := messaging.Unsendable(m); e != nil {
 		return messaging.Receipt{}, e
-	}
-	if m.Template == nil {
-		return messaging.Receipt{}, messaging.Unencodable(errNoTemplate)
 	}
 	l, err := c.of(ctx, m.ConnectionID)
 	if err != nil {

@@ -135,14 +135,10 @@ func (c *Client) requestWith(ctx context.Context, key messaging.Secret, method, 
 // request is written, the message is proven not sent; after that it is in doubt. A message that is
 // not written by Message.Until is proven not sent too, and the error wraps ErrLate.
 func (c *Client) Send(ctx context.Context, m *messaging.Message) (messaging.Receipt, error) {
-	if e := messaging.NotE164(m.To); e != nil {
+	if e := messaging.Unsendable(m); e != nil {
 		return messaging.Receipt{}, e
 	}
-	text, err := appendMessage(make([]byte, 0, 512), m)
-	if err != nil {
-		return messaging.Receipt{}, messaging.Unencodable(err)
-	}
-	a, failure := c.exchange.Send(ctx, c.keyed.Load().send, text, m)
+	a, failure := c.exchange.Send(ctx, c.keyed.Load().send, appendMessage(make([]byte, 0, 512), m), m)
 	if failure != nil {
 		return messaging.Receipt{}, failure
 	}

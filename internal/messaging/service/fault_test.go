@@ -172,8 +172,7 @@ func TestAnErrorSaysWhatIsKnown(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	for code, m := range map[string]*messaging.Message{"not_e164": {To: "15555550101"}, "unencodable": {To: "+15555550101",
-		Raw: []byte("{")}} {
+	for code, m := range map[string]*messaging.Message{"not_e164": {To: "15555550101"}, "unencodable": {To: "+15555550101"}} {
 		_, err := testClient(t, "https://service.example", Options{}).Send(t.Context(), m)
 		e, sentence := asWire(t, err), messaging.Sentence(code)
 		if e.Proof != messaging.NotSent || e.Code != code || e.Action != messaging.Refuse || e.Hold != messaging.HoldPayload ||

@@ -193,6 +193,10 @@ func TestSendWritesAndReadsTheWireAsTheDocumentSays(t *testing.T) {
 			if err := json.Unmarshal(req.Body, &m); err != nil {
 				t.Fatal(err)
 			}
+			session := m.Template == nil // campaigns do not send such content: the client reads the answer alone
+			if session {
+				m.Template = hello.Template
+			}
 			if name == "20_missing_to" {
 				// The client itself refuses a message without a recipient. The answer of the service is
 				// tested below.
@@ -206,9 +210,7 @@ func TestSendWritesAndReadsTheWireAsTheDocumentSays(t *testing.T) {
 			if server.hits != 1 {
 				t.Fatalf("%d requests for one Send, want 1", server.hits)
 			}
-			switch name {
-			case "20_missing_to", "21_missing_connection", "25_invalid_location": // our types always write these members
-			default:
+			if !session && name != "20_missing_to" && name != "21_missing_connection" { // our types always write these members
 				sameJSON(t, "request body", server.body, req.Body)
 			}
 			if got := server.request.Header.Get("Authorization"); name != "45_wrong_key" && got != req.Headers["authorization"] {
