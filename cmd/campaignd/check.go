@@ -53,9 +53,9 @@ func (p *program) cmdCheck() *cobra.Command {
 		Long: `Reads the campaign file and every row of its list, and asks the service for connections, numbers and the template. It says
 what would become of each row, where the faults are, whether the window is open and how long sending takes. It also says
 whether run would launch a new run or go on with one, and how many numbers an earlier run has too. The exit code is 2 when the
-campaign has a fault, when no row can be sent, or when run would refuse the list because of an earlier run; with --new it is
-judged as for run --new. It is 0 when run would refuse because the campaign's own schedule sends the list. If only some rows are
-bad it is 0, or 2 with --strict. Bad rows are listed with line and reason: on a terminal the first of each reason; in a file, a
+campaign has a fault, when no row can be sent, or when run (with --new: run --new) would refuse the list because of an earlier
+run. It is 0 when run would refuse because the campaign's own schedule sends the list. If only some rows are bad it is 0, or 2
+with --strict. Bad rows are listed with line and reason: on a terminal the first of each reason; in a file, a
 pipe or JSON the first thousand. --rejects writes all that a correction can help into a list, which can be corrected and
 launched.`,
 		Example: `  campaignd check spring.yaml --recipients list.csv

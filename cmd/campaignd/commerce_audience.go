@@ -35,10 +35,10 @@ func (p *program) cmdCommerceAudience() *cobra.Command {
 	var write string
 	cmd := &cobra.Command{
 		Use:   "audience CAMPAIGN.yaml",
-		Short: "Show whom the audience of a campaign has, and send nothing",
-		Long: `Asks the commerce platform for the customers that audience of the campaign file chooses, counts them, and shows the first
-five. Nothing is launched and nothing is kept, unless --write names a file for the list. Run, launch and schedules make a list by
-themselves. The list holds phone numbers, so only its owner may read it.`,
+		Short: "Show the customers in the audience of a campaign, and send nothing",
+		Long: `Asks the commerce platform for the customers that the key audience of the campaign file chooses, counts them, and shows the
+first five. Nothing is launched, and nothing is kept unless --write names a file for the list. Run, launch and schedules make a
+list by themselves. The list holds phone numbers, so only its owner may read it.`,
 		Example: `  campaignd commerce audience winback.yaml
   campaignd commerce audience winback.yaml --write winback.csv`,
 		Args: oneCampaign,

@@ -21,8 +21,8 @@ func (p *program) cmdWebhooksDeliveries() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "deliveries ENDPOINT",
 		Short: "List the events that the service posts to an endpoint, newest first",
-		Long: `Lists the deliveries of an endpoint as the service sees them: the tries so far, and the status of the last answer. A failed one
-is repeated no more; webhooks replay asks for its time again.`,
+		Long: `Lists the deliveries of an endpoint as the service sees them: the tries so far, and the status of the last answer. The
+service does not repeat a failed delivery; webhooks replay asks for the events of its time.`,
 		Example: "  campaignd webhooks deliveries whk_1 --state failed\n  campaignd webhooks deliveries whk_1 -o json",
 		Args:    command.OneArgument("ENDPOINT", "whk_1"),
 	}

@@ -28,7 +28,7 @@ func (p *Program) Person() *cobra.Command {
 		Use:   "person NUMBER",
 		Short: "Show what all runs sent to one number, and why it is not sent to",
 		Long: `Shows the rows of one number in all runs, the newest runs first, and its entries on the suppression list.
-An erased number has no rows. A run that is being imported, and one of the last seconds, is read row by row.`,
+An erased number has no rows.`,
 		Example: "  campaignd person +2348031234567\n  campaignd person +2348031234567 --limit 1000 -o json",
 		Args:    OneArgument("NUMBER", "+2348031234567"),
 	}
