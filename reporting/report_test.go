@@ -312,24 +312,6 @@ funnel (each row in every stage that it reached)
 }
 
 func TestSentencesWrapAtTheirWidth(t *testing.T) {
-	for _, c := range []struct {
-		s     string
-		width int
-		want  []string
-	}{
-		{"a bb ccc", 8, []string{"a bb ccc"}}, // at least minWords
-		{strings.Repeat("x", 24) + " y", 1, []string{strings.Repeat("x", 24), "y"}},
-		{strings.Repeat("x", 22) + " y", 1, []string{strings.Repeat("x", 22) + " y"}},
-		{strings.Repeat("x", 23) + " y", 1, []string{strings.Repeat("x", 23), "y"}},
-		{strings.Repeat("x", 40) + " y", 30, []string{strings.Repeat("x", 40), "y"}},
-		{"a " + strings.Repeat("x", 40), 30, []string{"a", strings.Repeat("x", 40)}},
-		{"a b  c", 30, []string{"a b c"}},
-		{"", 30, []string{""}},
-	} {
-		if diff := cmp.Diff(c.want, wrapped(c.s, c.width, true)); diff != "" {
-			t.Errorf("%q at %d -want +got:\n%s", c.s, c.width, diff)
-		}
-	}
 	run, m := sample()
 	if one, two := table(t, run, m, 1), table(t, run, m, 2); one != two || one == table(t, run, m, 0) {
 		t.Errorf("a width of 1 is wrapped as\n%s\nwant as narrowly as 2", one)

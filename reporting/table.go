@@ -186,35 +186,17 @@ func (p page) block(title string, entries []entry) {
 		if number > 0 {
 			line += fmt.Sprintf("%*s  ", number, e.number)
 		}
-		for i, words := range wrapped(e.words, p.width-left, p.width > 0) {
+		lines := []string{e.words}
+		if p.width > 0 {
+			lines = sentence.Wrap(e.words, max(p.width-left, minWords))
+		}
+		for i, words := range lines {
 			if i > 0 {
 				line = strings.Repeat(" ", left)
 			}
 			fmt.Fprintln(p.w, strings.TrimRight(line+words, " "))
 		}
 	}
-}
-
-// wrapped breaks words at spaces into lines of at most width runes. A longer word stands alone on
-// a line. There is at least one line.
-func wrapped(s string, width int, wrap bool) []string {
-	if !wrap {
-		return []string{s}
-	}
-	width = max(width, minWords)
-	var lines []string
-	line, used := "", 0
-	for _, word := range strings.Fields(s) {
-		n := utf8.RuneCountInString(word)
-		if used > 0 && used+1+n > width {
-			lines, line, used = append(lines, line), "", 0
-		}
-		if used > 0 {
-			line, used = line+" ", used+1
-		}
-		line, used = line+word, used+n
-	}
-	return append(lines, line)
 }
 
 // printable replaces characters that a terminal would obey or hide: control and format characters

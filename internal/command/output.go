@@ -9,7 +9,6 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -103,7 +102,7 @@ func WriteTable(w io.Writer, heads []string, rows [][]string) error {
 		for i := range r {
 			r[i] = sentence.Printable(r[i])
 		}
-		for n, part := range wrapped(r[len(r)-1], maxCell) {
+		for n, part := range sentence.Wrap(r[len(r)-1], maxCell) {
 			if n > 0 {
 				r = make([]string, len(heads))
 			}
@@ -119,7 +118,7 @@ const maxLine = 190
 
 // paragraph breaks a sentence of any length into lines. It replaces unprintable characters.
 func paragraph(text string) string {
-	return strings.Join(wrapped(sentence.Printable(text), maxLine), "\n  ")
+	return strings.Join(sentence.Wrap(sentence.Printable(text), maxLine), "\n  ")
 }
 
 // WriteParagraph writes the paragraph of a sentence.
@@ -127,24 +126,6 @@ func WriteParagraph(w io.Writer, text string) { fmt.Fprintln(w, paragraph(text))
 
 // maxCell is the largest width of a line in the last column of a table, which is a sentence.
 const maxCell = 100
-
-// wrapped breaks text between words into lines of at most so many columns; a longer word has a line
-// of its own.
-func wrapped(text string, columns int) []string {
-	lines := []string{""}
-	for i, word := range strings.Split(text, " ") {
-		last := &lines[len(lines)-1]
-		switch {
-		case i == 0:
-			*last = word
-		case utf8.RuneCountInString(*last)+1+utf8.RuneCountInString(word) > columns:
-			lines = append(lines, word)
-		default:
-			*last += " " + word
-		}
-	}
-	return lines
-}
 
 // PrintableLines is sentence.Printable for a text of several lines.
 func PrintableLines(s string) string {

@@ -249,18 +249,12 @@ func (e *Error) readMeta(v rawjson.Value) (code bool) {
 // Token makes an identifier from outside safe for a log line and a metric: at most 128 bytes,
 // printable ASCII without spaces.
 func Token(s string) string {
-	s = sentence.Clip(s, 128)
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; c <= ' ' || c >= 0x7f {
-			return strings.Map(func(r rune) rune {
-				if r <= ' ' || r >= 0x7f {
-					return '_'
-				}
-				return r
-			}, s)
+	return strings.Map(func(r rune) rune {
+		if r <= ' ' || r >= 0x7f {
+			return '_'
 		}
-	}
-	return s
+		return r
+	}, sentence.Clip(s, 128))
 }
 
 // maxMessage is the longest prose that is kept, in bytes.

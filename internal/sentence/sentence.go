@@ -69,6 +69,24 @@ func Shorten(s string, n int) string {
 	return Printable(s)
 }
 
+// Wrap breaks text between words into lines of at most so many columns. A longer word stands alone
+// on a line. There is at least one line.
+func Wrap(text string, columns int) []string {
+	lines := []string{""}
+	for i, word := range strings.Fields(text) {
+		last := &lines[len(lines)-1]
+		switch {
+		case i == 0:
+			*last = word
+		case utf8.RuneCountInString(*last)+1+utf8.RuneCountInString(word) > columns:
+			lines = append(lines, word)
+		default:
+			*last += " " + word
+		}
+	}
+	return lines
+}
+
 // FirstLine returns s up to its first line feed.
 func FirstLine(s string) string {
 	line, _, _ := strings.Cut(s, "\n")

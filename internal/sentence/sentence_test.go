@@ -1,6 +1,7 @@
 package sentence
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -102,6 +103,29 @@ func TestAFirstLineEndsAtALineFeed(t *testing.T) {
 	for in, want := range map[string]string{"": "", "a": "a", "a\nb": "a", "\n": ""} {
 		if got := FirstLine(in); got != want {
 			t.Errorf("FirstLine(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestSentencesWrapBetweenWords(t *testing.T) {
+	for _, c := range []struct {
+		s       string
+		columns int
+		want    []string
+	}{
+		{"a bb ccc", 8, []string{"a bb ccc"}},
+		{"a bb ccc", 7, []string{"a bb", "ccc"}},
+		{"éé éé", 5, []string{"éé éé"}},
+		{strings.Repeat("x", 24) + " y", 24, []string{strings.Repeat("x", 24), "y"}},
+		{strings.Repeat("x", 22) + " y", 24, []string{strings.Repeat("x", 22) + " y"}},
+		{strings.Repeat("x", 23) + " y", 24, []string{strings.Repeat("x", 23), "y"}},
+		{strings.Repeat("x", 40) + " y", 30, []string{strings.Repeat("x", 40), "y"}},
+		{"a " + strings.Repeat("x", 40), 30, []string{"a", strings.Repeat("x", 40)}},
+		{"a b  c", 30, []string{"a b c"}},
+		{"", 30, []string{""}},
+	} {
+		if got := Wrap(c.s, c.columns); !slices.Equal(got, c.want) {
+			t.Errorf("%q at %d: got %q, want %q", c.s, c.columns, got, c.want)
 		}
 	}
 }
