@@ -118,9 +118,9 @@ const (
 	byDrop
 )
 
-// checkLaunch returns a Launch.Checked, which adds warnings to the preflight if the deadline cannot
-// be met, what an audience is offered ends too early, the campaign has a time to come, or opt-outs
-// were lost, and gives the preflight to then, which may be nil. They are logged if no person
+// checkLaunch returns a Launch.Checked. It warns in the preflight if the deadline cannot be met,
+// the offer of an audience ends too early, the schedule will send the campaign too, or opt-outs
+// were lost. Then it gives the preflight to then, which may be nil. They are logged if no person
 // launches. A firing is not warned of the time to come.
 func (d *Daemon) checkLaunch(ctx context.Context, path string, by launcher, then func(*launch.Preflight)) func(*launch.Preflight) {
 	return func(p *launch.Preflight) {

@@ -42,10 +42,10 @@ func (c *Client) ReplayWebhook(ctx context.Context, id string, since, until time
 }
 
 // Replay asks the service to post the events from since to until again, to the endpoints whose
-// address has this path, or to every endpoint of the key (ReplayWebhooks) if the service cannot
-// replay one, or lists none with this path. An endpoint that refuses, such as an inactive one, does
-// not stop the others; the error is its own if no endpoint takes the replay. Neither does an answer
-// without the number, which is the error at the end.
+// address has this path. If the service lists no such endpoint, or cannot replay a single one, it
+// asks for every endpoint of the key (ReplayWebhooks). An endpoint that refuses, such as an
+// inactive one, does not stop the others; the error is its own if no endpoint takes the replay.
+// Neither does an answer without the number, which is the error at the end.
 func (c *Client) Replay(ctx context.Context, path string, since, until time.Time) (deliveries int64, err error) {
 	registered, err := c.Webhooks(ctx)
 	if err != nil && !NotOffered(err) {
