@@ -18,9 +18,9 @@ type reader struct {
 func (l *Ledger) read() reader { return reader{ledger: l} }
 
 // snapshot runs f in one read transaction: all its queries see the same commit. f must be short,
-// because the write-ahead log grows while the transaction lasts. It has ended when snapshot returns,
-// also when ctx ends first: ctx ends the queries, and database/sql would end the transaction of a
-// context in a goroutine of its own, which can outlive Close.
+// because the write-ahead log grows while the transaction lasts. It has ended when snapshot
+// returns, also when ctx ends first: ctx ends the queries, and database/sql would end the
+// transaction of a context in a goroutine of its own, which can outlive Close.
 func (l *Ledger) snapshot(ctx context.Context, f func(reader) error) error {
 	if l.closed.Load() {
 		return ledger.ErrClosed
