@@ -263,7 +263,7 @@ type ReportLedger interface {
 	// each of its lanes. If the lanes have many thousand points, it returns those that are some
 	// minutes or hours apart, and the last point of each lane.
 	History(ctx context.Context, no RunNo) (History, error)
-	// FoldSummaries counts up to most segments whose rows first changed at least quiet ago, or 20
+	// FoldSummaries counts up to most segments whose rows first changed at least quiet ago, or 5
 	// times as long ago while the segment has rows to send. It keeps their summaries, so that Tallies
 	// and Summary need not read the rows, and returns how many it kept: not those that changed
 	// meanwhile. On a ledger that is open for reading only it does nothing.

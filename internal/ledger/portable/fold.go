@@ -26,8 +26,9 @@ const (
 	// busyFor is how long a segment is left alone that changed while it was counted.
 	busyFor = 4 * time.Second
 	// unsentQuiet is how many times as old as in another segment the first change must be in one with
-	// rows to send: while it is sent, each summary is old at once.
-	unsentQuiet = 20
+	// rows to send: while it is sent, each summary is old at once, and that of a list that was just
+	// imported is old when its sending begins.
+	unsentQuiet = 5
 )
 
 const (
@@ -50,7 +51,7 @@ const (
 						AND NOT EXISTS (SELECT 1 FROM retired r WHERE r.segment = k.segment)) x
 				LEFT JOIN segment s ON s.id = x.segment
 				GROUP BY x.segment
-				HAVING min(x.at) <= min(CASE WHEN s.mark > s.lo AND NOT s.done THEN CAST($2 AS bigint) ELSE $1 END)) y) z
+				HAVING min(x.at) <= min(CASE WHEN NOT s.done THEN CAST($2 AS bigint) ELSE $1 END)) y) z
 		ORDER BY CASE news WHEN 1 THEN place ELSE 4 * place END, news DESC LIMIT $3`
 	sqlForgetChanged = `DELETE FROM changed WHERE segment = $1`
 	// The summary of a segment whose deliveries retention deleted stays.
