@@ -16,6 +16,7 @@ type attempt struct {
 	delivery campaign.Delivery
 	nth      int          // 1 for the first
 	tries    int          // earlier attempts that counted
+	late     int          // how often it was too late for its slot
 	intentAt time.Time    // before the intent's transaction began
 	entry    atomic.Int64 // its entry in the wire log, plus 1; 0: it has no entry
 	charge   *charge      // its units
