@@ -13,8 +13,8 @@ import (
 	"campaignd/throttle"
 )
 
-// lateService is a service to which the first requests of each delivery leave too late, and the wire
-// log beside it.
+// lateService is a service to which the first requests of each delivery leave too late, and the
+// wire log beside it.
 type lateService struct {
 	*endlessLedger
 	late  int  // how many requests of each delivery are late
@@ -77,8 +77,8 @@ func (l *lateService) Record(_ context.Context, all []campaign.Result) error {
 }
 
 // An attempt that is too late for its slot takes a later one with the same intent: the ledger hears
-// nothing of it. It is queued again in the ledger if it goes on being late, or if its note cannot be
-// removed from the wire log.
+// nothing of it. It is queued again in the ledger if it goes on being late, or if its note cannot
+// be removed from the wire log.
 func TestALateAttemptTakesALaterSlot(t *testing.T) {
 	for _, c := range []struct {
 		late     int

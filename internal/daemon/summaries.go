@@ -11,12 +11,12 @@ import (
 // Speed at which summaries are kept (docs/protocol.md#summaries). A segment that goes on changing
 // would be counted in vain, so one is counted when its first change is 2 s old: the statuses of a
 // segment come together. After a step the process rests summaryRest times as long as the step
-// worked: 1/(1 + 19) is 5 % of a core at most. On a busy machine a step waits most of its time, so a
-// segment counts as summaryWork at most, which it takes when the database reads its pages from the
-// system. While every run has ended there is no sending to slow, so summaryRestEnded is half a core:
-// the reports of a large run are asked for right after its end. A step is short, so that a change
-// waits little more than 3 s for the next one. The numbers of a part of a run count as numbersWork
-// at most, and have a rest of their own: counting goes on meanwhile.
+// worked: 1/(1 + 19) is 5 % of a core at most. On a busy machine a step waits most of its time, so
+// a segment counts as summaryWork at most, which it takes when the database reads its pages from
+// the system. While every run has ended there is no sending to slow, so summaryRestEnded is half a
+// core: the reports of a large run are asked for right after its end. A step is short, so that a
+// change waits little more than 3 s for the next one. The numbers of a part of a run count as
+// numbersWork at most, and have a rest of their own: counting goes on meanwhile.
 const (
 	summaryEvery     = time.Second
 	summaryQuiet     = 2 * time.Second
