@@ -204,7 +204,7 @@ type Suppression struct {
 	Key   int64  // recipients.Key
 	To    string // E.164, for exports
 	Scope Scope
-	// Company is the one whose messages alone it stops (Origin.Company); "": those of all.
+	// Company is the only company whose messages it stops (Origin.Company); "": the messages of all.
 	Company string
 	Source  string // import, operator, stop, button, user_preferences, service_block, refused:CODE, failed:CODE
 	At      time.Time
