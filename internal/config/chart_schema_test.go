@@ -1,9 +1,7 @@
 package config
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -11,9 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
-	schema "github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 var updateChart = flag.Bool("update-chart", false, "write the schema of config into the chart's values.schema.json")
@@ -159,30 +155,7 @@ func TestTheChartKnowsEachKeyOfTheConfiguration(t *testing.T) {
 	if diff := cmp.Diff(want, properties["config"]); diff != "" {
 		t.Fatalf("config in values.schema.json -want +got:\n%s\n-update-chart writes it", diff)
 	}
-	compiler := schema.NewCompiler()
-	doc, err := schema.UnmarshalJSON(bytes.NewReader(text))
-	if err := errors.Join(err, compiler.AddResource("values.json", doc)); err != nil {
-		t.Fatal(err)
-	}
-	s, err := compiler.Compile("values.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	check := func(text string) error {
-		var v any
-		if err := yaml.Unmarshal([]byte(text), &v); err != nil {
-			t.Fatal(err)
-		}
-		object, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		doc, err := schema.UnmarshalJSON(bytes.NewReader(object))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s.Validate(doc)
-	}
+	check := checker(t, text)
 	files, err := filepath.Glob(chart + "ci/*.yaml")
 	if err != nil || len(files) < 5 {
 		t.Fatalf("got %d values and %v, want those of the chart's checks", len(files), err)

@@ -12,24 +12,22 @@ import (
 	schema "github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-func TestTheSchemaRefusesTypingErrors(t *testing.T) {
-	text, err := Schema()
-	if err != nil {
-		t.Fatal(err)
-	}
+// checker returns the judgement of a JSON Schema about a text in YAML.
+func checker(t *testing.T, text []byte) func(text string) error {
+	t.Helper()
 	doc, err := schema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	compiler := schema.NewCompiler()
-	if err := compiler.AddResource("config.json", doc); err != nil {
+	if err := compiler.AddResource("schema.json", doc); err != nil {
 		t.Fatal(err)
 	}
-	s, err := compiler.Compile("config.json")
+	s, err := compiler.Compile("schema.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	check := func(text string) error {
+	return func(text string) error {
 		var v any
 		if err := yaml.Unmarshal([]byte(text), &v); err != nil {
 			t.Fatal(err)
@@ -44,6 +42,14 @@ func TestTheSchemaRefusesTypingErrors(t *testing.T) {
 		}
 		return s.Validate(doc)
 	}
+}
+
+func TestTheSchemaRefusesTypingErrors(t *testing.T) {
+	text, err := Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := checker(t, text)
 	example := `
 listen:   {public: ":8080", admin: "127.0.0.1:8081"}
 ledger:   sqlite:campaignd.db
