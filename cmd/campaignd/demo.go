@@ -39,6 +39,7 @@ numbers, takes the webhooks and prints the report. Nothing leaves this machine. 
 	cmd.Flags().DurationVar(&o.Run.Settle, "settle", 20*time.Second, "how long to wait for statuses after the last answer")
 	out := command.AddOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		outliveReader()
 		if o.Run.Settle < 0 {
 			return command.Invalid(fmt.Errorf("--settle %s is negative", o.Run.Settle))
 		}

@@ -35,6 +35,11 @@ func untilSignal(ctx context.Context) context.Context {
 	return ctx
 }
 
+// outliveReader lets a command that sends go on when the reader of its output has ended, such as
+// the tee of a pipeline, which the same Ctrl-C ends: what is in flight is recorded. A write then
+// fails with an error, where by default it would end the process at once.
+func outliveReader() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
+
 // variables returns the values of an environment by name; an element of environ is NAME=value.
 func variables(environ []string) map[string]string {
 	m := make(map[string]string, len(environ))

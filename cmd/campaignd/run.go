@@ -84,6 +84,7 @@ paused or cancelled. Skipped and refused rows are outcomes: the exit code is 0.`
 
 // send runs one campaign in this process and prints its report.
 func (p *program) send(ctx context.Context, c *config.Config, o daemon.RunOptions, json bool) (err error) {
+	outliveReader()
 	bar, fresh := newProgress(p.Stderr, p.columns()), newLedger(c)
 	d, err := daemon.New(ctx, c, daemon.Options{Log: p.logOn(bar, c, true)})
 	if err != nil {

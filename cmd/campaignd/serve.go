@@ -27,6 +27,7 @@ intake takes webhooks and sends nothing, sender sends and fires schedules and ta
   CAMPAIGND_SERVICE_API_KEY_FILE=/run/secrets/key campaignd serve`,
 		Args: command.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			outliveReader()
 			c, err := p.load()
 			if err != nil {
 				return err
