@@ -19,11 +19,8 @@ func (f *followUp) holdEdited(ctx context.Context) error {
 		return fmt.Errorf("read the holds: %w", err)
 	}
 	var edited, accepted time.Time
-	of := campaign.Origin{Template: f.run.Template, Language: f.run.Language, Unasked: true}
-	for _, h := range holds {
-		if h.Scope == campaign.HoldTemplate && h.Reason == campaign.TemplateInReview && h.Stops(of) {
-			edited = reception.Later(edited, reception.Later(h.Since, h.Latest))
-		}
+	for _, e := range edits(holds, f.run, time.Now()) {
+		edited = reception.Later(edited, e.at)
 	}
 	if edited.IsZero() {
 		return nil

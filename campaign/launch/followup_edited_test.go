@@ -23,6 +23,7 @@ func TestAFollowUpOfAnEditedTemplateIsHeld(t *testing.T) {
 	for about, c := range map[string]struct {
 		holds func(parent campaign.Run) []campaign.Hold
 		lifts func(parent campaign.Run) []campaign.Lift
+		late  []campaign.Hold // after the lifts
 		want  bool
 	}{
 		"no edit": {},
@@ -34,6 +35,10 @@ func TestAFollowUpOfAnEditedTemplateIsHeld(t *testing.T) {
 		"an edit of a template that was paused": {holds: func(campaign.Run) []campaign.Hold {
 			return []campaign.Hold{pending(template, "PAUSED", ago(3)), pending(template, "PENDING", ago(2))}
 		}, lifts: func(campaign.Run) []campaign.Lift { return []campaign.Lift{approved} }, want: true},
+		"an edit that is told after its approval": {lifts: func(campaign.Run) []campaign.Lift { return []campaign.Lift{approved} },
+			late: []campaign.Hold{pending(template, "PENDING", ago(2))}, want: true},
+		"a pause that is told after its end": {lifts: func(campaign.Run) []campaign.Lift { return []campaign.Lift{approved} },
+			late: []campaign.Hold{pending(template, "PAUSED", ago(2))}},
 		"a pause": {holds: func(campaign.Run) []campaign.Hold { return []campaign.Hold{pending(template, "PAUSED", ago(2))} }},
 		"an edit in another language": {holds: func(campaign.Run) []campaign.Hold {
 			return []campaign.Hold{pending("acc/hello_world/de", "PENDING", ago(2))}
@@ -55,6 +60,9 @@ func TestAFollowUpOfAnEditedTemplateIsHeld(t *testing.T) {
 			if _, err := l.LiftHolds(t.Context(), c.lifts(parent)); err != nil {
 				t.Fatal(err)
 			}
+		}
+		if _, err := l.AddHolds(t.Context(), c.late); err != nil {
+			t.Fatal(err)
 		}
 		first, err := follow(l, parent, "failed")
 		if err != nil {

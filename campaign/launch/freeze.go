@@ -32,6 +32,9 @@ func (l Request) freeze(ctx context.Context, def *file.Definition, run campaign.
 			return Outcome{}, fmt.Errorf("remember the uploaded header: %w", err)
 		}
 	}
+	if err := l.holdEdited(ctx, run, checked, def.Connections); err != nil { // while its import keeps it from being sent
+		return Outcome{}, err
+	}
 	run, err = endImport(ctx, l.Ledger, run, def, counts.Rows, counts.Queued)
 	return Outcome{Run: run, Imported: err == nil}, err
 }

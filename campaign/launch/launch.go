@@ -22,6 +22,7 @@ type Ledger interface {
 	campaign.ImportLedger
 	campaign.SuppressionLedger
 	campaign.JobLedger
+	campaign.HoldLedger
 	LineLedger
 	SegmentStates(ctx context.Context, no campaign.RunNo) ([]campaign.SegmentState, error)
 }
@@ -30,11 +31,9 @@ type Ledger interface {
 type Request struct {
 	Ledger  Ledger
 	Service messaging.Service
-	// Rate is PreflightInput.Rate.
-	Rate func(connection string) float64
-	// Company is PreflightInput.Company.
-	Company func(connection string) string
-	// Commerce is PreflightInput.Commerce.
+	// Rate, Company and Commerce are those of PreflightInput.
+	Rate     func(connection string) float64
+	Company  func(connection string) string
 	Commerce bool
 	// File is the path of the campaign file; header files are relative to it.
 	File string

@@ -134,6 +134,7 @@ type Preflight struct {
 
 	Offer *Offer `json:"-"` // as in the input
 
+	began     time.Time              // before the service was asked for the template
 	known     []messaging.Connection // that the API key reaches
 	listFault bool                   // an error is about the list
 	delimiter string                 // the character between the cells of the list; "": it cannot be read
@@ -187,7 +188,7 @@ func RunPreflight(ctx context.Context, in PreflightInput) (*Preflight, error) {
 	d := in.Definition
 	c := &check{in: in, d: d, p: &Preflight{
 		Campaign: d.Name, List: in.List, Category: d.Template.Category,
-		Skipped: map[campaign.SkipReason]int64{}, Zones: map[string]int64{}, Offer: in.Offer,
+		Skipped: map[campaign.SkipReason]int64{}, Zones: map[string]int64{}, Offer: in.Offer, began: time.Now(),
 	}}
 	src := in.Source
 	if src == nil {

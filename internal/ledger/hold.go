@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 	"campaignd/internal/sentence"
 )
 
@@ -58,6 +59,9 @@ func (s *Holds) Add(h campaign.Hold, now time.Time) {
 	old := s.rows[keyOf(h)]
 	next, ok := old.Renew(h, s.lastLifts(h.Scope, h.ID), now)
 	next.Until = stored(next.Until)
+	if !ok {
+		s.noteEdit(old, h)
+	}
 	if !ok || next == old || (old.Scope == "" || !old.InForce(now)) && s.told(next, now) {
 		return
 	}
@@ -65,6 +69,21 @@ func (s *Holds) Add(h campaign.Hold, now time.Time) {
 	if !old.InForce(now) || old.Scope == "" {
 		s.Began = append(s.Began, next)
 	}
+}
+
+// noteEdit stores an edit of a template that was reported after its approval, as a hold that has
+// ended: later follow-ups ask for it. old is the hold of the edit before.
+func (s *Holds) noteEdit(old, edit campaign.Hold) {
+	if edit.Scope != campaign.HoldTemplate || edit.Reason != campaign.TemplateInReview || edit.Source != campaign.HoldByEvent ||
+		old.Scope != "" && (old.Lifted.IsZero() || !edit.Since.After(reception.Later(old.Since, old.Latest))) {
+		return
+	}
+	lifts := s.lastLifts(edit.Scope, edit.ID).With(old.LiftedBy, old.Lifted)
+	edit.Latest, edit.Count = edit.Since, 1
+	if edit.Lifted, edit.LiftedBy = lifts.Event, campaign.HoldByEvent; lifts.Operator.After(lifts.Event) {
+		edit.Lifted, edit.LiftedBy = lifts.Operator, campaign.HoldByOperator
+	}
+	s.write(edit)
 }
 
 // told reports whether another hold of the same template tells of the same pause as h: the event of

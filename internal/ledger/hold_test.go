@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/reception"
 )
 
 // The backends look for holds by these ids alone, so a missing one would be a hold that stops
@@ -71,6 +72,60 @@ func TestAPauseOfATemplateIsOneHold(t *testing.T) {
 			if ends := h.Reason != "" && !h.Manual && h.Source != campaign.HoldByOperator && h.ID == paused.ID; ends && h.InForce(at(22)) {
 				t.Errorf("%s: an approval left the hold %s in force, want it ended", name, h.Reason)
 			}
+		}
+	}
+}
+
+// A follow-up of an older run asks whether its template was edited since. The event of the edit may
+// come after the one that approves the new text.
+func TestALateEditIsStoredAsEnded(t *testing.T) {
+	t.Parallel()
+	at := func(n int) time.Time { return time.Date(2026, 11, 25, 12, 0, n, 0, time.UTC) }
+	edit := func(n int) campaign.Hold {
+		return campaign.Hold{Scope: campaign.HoldTemplate, ID: "acc/sale/en", Reason: campaign.TemplateInReview, Source: campaign.HoldByEvent,
+			Since: at(n)}
+	}
+	lift := func(by campaign.HoldSource, n int) campaign.Lift {
+		return campaign.Lift{Scope: campaign.HoldTemplate, ID: "acc/sale/en", At: at(n), ReceivedAt: at(n), By: by}
+	}
+	for name, c := range map[string]struct {
+		come []any // holds and lifts
+		want time.Time
+	}{
+		"after its approval":             {[]any{lift(campaign.HoldByEvent, 20), edit(10)}, at(10)},
+		"after an operator lifted":       {[]any{lift(campaign.HoldByOperator, 20), edit(10)}, at(10)},
+		"the second after its approval":  {[]any{edit(5), lift(campaign.HoldByEvent, 6), lift(campaign.HoldByEvent, 20), edit(10)}, at(10)},
+		"the first after all":            {[]any{edit(10), lift(campaign.HoldByEvent, 20), edit(5)}, at(10)},
+		"again":                          {[]any{edit(10), lift(campaign.HoldByEvent, 20), edit(10)}, at(10)},
+		"late, after the operator's end": {[]any{edit(5), lift(campaign.HoldByOperator, 20), edit(10)}, at(10)},
+	} {
+		var s Holds
+		for _, x := range c.come {
+			switch x := x.(type) {
+			case campaign.Hold:
+				s.Add(x, at(30))
+			case campaign.Lift:
+				s.Lift(x, at(30))
+			}
+		}
+		got := s.rows[keyOf(edit(0))]
+		if last := reception.Later(got.Since, got.Latest); !last.Equal(c.want) || got.InForce(at(40)) || got.Lifted.Before(at(20)) {
+			t.Errorf("%s: got the edit of %s, lifted at %s; want that of %s, lifted at %s", name, last, got.Lifted, c.want, at(20))
+		}
+	}
+}
+
+// Only an edit is asked for later. Any other old report leaves nothing.
+func TestALatePauseIsNotStored(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
+	for _, reason := range []string{"PAUSED", "REJECTED", "132015"} {
+		var s Holds
+		s.Lift(campaign.Lift{Scope: campaign.HoldTemplate, ID: "acc/sale/en", At: at, ReceivedAt: at, By: campaign.HoldByEvent}, at)
+		s.Add(campaign.Hold{Scope: campaign.HoldTemplate, ID: "acc/sale/en", Reason: reason, Source: campaign.HoldByEvent,
+			Since: at.Add(-time.Second)}, at)
+		if got, want := len(s.rows), 1; got != want {
+			t.Errorf("%s: got %d rows, want %d, that of the lift", reason, got, want)
 		}
 	}
 }

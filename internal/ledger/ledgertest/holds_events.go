@@ -126,6 +126,20 @@ var failureHoldPromises = []promise{
 		apply([]campaign.Hold{failedAccount(minutes(0))}, well(campaign.HoldByEvent, minutes(-1)))
 		f.held(l, 0, Origin("conn_1"), "131042")
 	}},
+	{"ALateEditOfATemplateIsListedAsEnded", func(f *fixture) {
+		edit := campaign.Hold{Scope: campaign.HoldTemplate, ID: campaign.TemplateID("acc", "sale", "en_US"),
+			Reason: campaign.TemplateInReview, Detail: "in review", Source: campaign.HoldByEvent, Since: minutes(-10)}
+		f.lifts(0, campaign.Lift{Scope: edit.Scope, ID: edit.ID, At: minutes(-5), ReceivedAt: minutes(-5), By: campaign.HoldByEvent})
+		for range 2 {
+			f.done(f.l.Apply(f.ctx, campaign.Events{Holds: []campaign.Hold{edit}}))
+			f.listed(false)
+			hs, err := f.l.Holds(f.ctx, true)
+			f.ok(err)
+			if len(hs) != 1 || !hs[0].Since.Equal(edit.Since) || hs[0].Lifted.IsZero() || hs[0].LiftedBy != campaign.HoldByEvent {
+				f.Errorf("holds %+v; want the edit of %s, ended by an event", hs, edit.Since)
+			}
+		}
+	}},
 	{"ABatchWithAWrongHoldChangesNothing", func(f *fixture) {
 		r := f.accepts(1)
 		bad := failedAccount(minutes(0))
