@@ -3,6 +3,7 @@ package webhooks
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"campaignd/campaign"
@@ -31,6 +32,7 @@ func (c *change) concerns(run campaign.Run, origin func(connection string) campa
 	if run.Template != c.event.Name || !run.LaunchedBefore(c.at) {
 		return false
 	}
+	run.State = campaign.Ready // no hold stops an ended run, and its follow-up runs send over its connections
 	var held []campaign.Hold
 	for _, account := range c.accounts {
 		held = append(held, reviewHold(account, &c.event, c.at))
@@ -43,6 +45,10 @@ func (c *change) concerns(run campaign.Run, origin func(connection string) campa
 	return len(why.RunHolds(run, held, of, c.at)) > 0
 }
 
+// followedUpFor is how long after its end a run becomes marketing with its template, because its
+// follow-up runs are what it is.
+const followedUpFor = 90 * 24 * time.Hour
+
 // changed returns the holds that the changes of the batch begin: of the runs whose template was
 // edited. It also makes the runs of templates that are marketing now marketing.
 func (w *writer) changed(ctx context.Context) (holds []campaign.Hold, err error) {
@@ -53,7 +59,11 @@ func (w *writer) changed(ctx context.Context) (holds []campaign.Hold, err error)
 	if len(changes) == 0 || w.o.Runs == nil {
 		return nil, nil
 	}
-	runs, err := w.o.Runs.Runs(ctx, campaign.RunFilter{Unfinished: true})
+	which := campaign.RunFilter{Unfinished: true}
+	if slices.ContainsFunc(changes, func(c change) bool { return madeMarketing(&c.event) }) {
+		which = campaign.RunFilter{EndedAfter: time.Now().Add(-followedUpFor)}
+	}
+	runs, err := w.o.Runs.Runs(ctx, which)
 	if err != nil {
 		return nil, fmt.Errorf("read the runs of a template that was changed: %w", err)
 	}
@@ -63,7 +73,7 @@ func (w *writer) changed(ctx context.Context) (holds []campaign.Hold, err error)
 			if !c.concerns(*run, w.o.Origin) {
 				continue
 			}
-			if edited(&c.event) {
+			if edited(&c.event) && !run.State.Ended() {
 				holds = append(holds, campaign.EditedHold(*run, c.at))
 			}
 			if !madeMarketing(&c.event) || run.Marketing {

@@ -163,6 +163,33 @@ func TestARunFollowsItsTemplateToMarketing(t *testing.T) {
 	s.want("after the new category")
 }
 
+// A follow-up run of it would send to people who have opted out of marketing since.
+func TestAnEndedRunFollowsItsTemplateToMarketing(t *testing.T) {
+	s := newSending(t)
+	spring, other := s.launch("spring", "conn_a1", "promo"), s.launch("other", "conn_b", "promo")
+	for _, r := range []campaign.Run{spring, other} {
+		if _, err := s.SetState(t.Context(), r.No, []campaign.State{campaign.Ready}, campaign.Finished, "", ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.template("conn_a1", `"event":"PENDING"`, time.Now())
+	s.template("conn_a1", `"previous_category":"UTILITY","new_category":"MARKETING"`, time.Now())
+	for no, want := range map[campaign.RunNo]bool{spring.No: true, other.No: false} {
+		if got, err := s.Run(t.Context(), no); err != nil || got.Marketing != want {
+			t.Errorf("%s: got marketing %v and %v, want %v", got.ID(), got.Marketing, err, want)
+		}
+	}
+	holds, err := s.Holds(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range holds {
+		if h.Scope == campaign.HoldRun {
+			t.Errorf("got the hold %+v, want none of a run that has ended", h)
+		}
+	}
+}
+
 // faultyRuns cannot be read.
 type faultyRuns struct{ campaign.Ledger }
 
