@@ -147,7 +147,7 @@ func TestBadConfigurationIsOneLineWithPlaceAndRemedy(t *testing.T) {
 		{"drops: [{bucket: 'file:x', prefix: ../, campaign: b}]\n", nil, `drops[0].prefix: "../" is not the begin of a name`},
 		{"drops: [{bucket: 'file:x', prefix: /a/, campaign: b}]\n", nil, `drops[0].prefix: "/a/" is not`},
 		{"drops: [{bucket: 'file:x', patterns: ['[a'], campaign: b}]\n", nil, `drops[0].patterns[0]: "[a" is not a pattern`},
-		{"drops: [{bucket: 'file:x', campaign: a}, {bucket: 'file:x', campaign: b}]\n", nil, "drops[1]: drops[0] has the same bucket and prefix"},
+		{"drops: [{bucket: 'file:x', campaign: a}, {bucket: 'file:x', campaign: b}]\n", nil, "drops[1]: drops[0] watches the same folder"},
 		{"drops: [{bucket: 'file:x', prefx: a/, campaign: b}]\n", nil, `unknown key "drops[0].prefx"; did you mean "prefix"?`},
 		{"listen: {public: nowhere}\n", nil, `listen.public: "nowhere" is not an address`},
 		{"service: {base_url: http://api.example.com}\n", nil, "give https://api.example.com"},

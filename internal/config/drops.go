@@ -16,7 +16,7 @@ func (c *Config) checkDrops() error {
 	for i, r := range c.Drops {
 		key := fmt.Sprintf("drops[%d]", i)
 		_, err := r.Open()
-		folder := r.Bucket + " " + r.Prefix
+		folder := r.folder()
 		before, twice := seen[folder]
 		switch {
 		case err != nil:
@@ -26,7 +26,7 @@ func (c *Config) checkDrops() error {
 		case r.Campaign == "":
 			return fmt.Errorf("%s.campaign: name the campaign that a list starts", key)
 		case twice:
-			return fmt.Errorf("%s: drops[%d] has the same bucket and prefix; give both patterns in one", key, before)
+			return fmt.Errorf("%s: drops[%d] watches the same folder, and both would take each list; give both patterns in one", key, before)
 		}
 		seen[folder] = i
 		for j, p := range r.Patterns {
@@ -36,6 +36,36 @@ func (c *Config) checkDrops() error {
 		}
 	}
 	return nil
+}
+
+// folder is the folder of a rule, the same for every spelling of it: the ledger knows a list by the
+// bucket as it is written, so two rules of one folder would both launch the list.
+func (r *Drop) folder() string {
+	u, err := url.Parse(r.Bucket)
+	if err != nil {
+		return r.Bucket // Open refuses it
+	}
+	if u.Scheme != "file" {
+		return u.Scheme + "://" + u.Host + " " + u.Query().Get("endpoint") + "/" + r.Prefix
+	}
+	dir, err := filepath.Abs(localPath(u))
+	if err != nil {
+		dir = localPath(u)
+	}
+	dir = filepath.Join(dir, filepath.FromSlash(path.Dir(r.Prefix+"x")))
+	if target, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = target
+	}
+	return dir + "/" + path.Base(r.Prefix+"x")
+}
+
+// localPath is the folder that a file URL names.
+func localPath(u *url.URL) string {
+	dir := u.Path
+	if opaque, err := url.PathUnescape(u.Opaque); err == nil && u.Opaque != "" {
+		dir = opaque
+	}
+	return filepath.FromSlash(dir)
 }
 
 // Open opens the bucket of a rule, and makes no request.
@@ -51,11 +81,8 @@ func (r *Drop) Open() (drops.Bucket, error) {
 	case err != nil || u.Scheme != "file" || u.Host != "" || u.RawQuery != "" || u.Fragment != "" || u.Path == "" && u.Opaque == "":
 		return nil, fmt.Errorf("%q cannot be watched; give file:///FOLDER, file:FOLDER, s3://BUCKET or gs://BUCKET", RedactURL(r.Bucket))
 	}
-	dir := u.Path
-	if u.Opaque != "" {
-		if dir, err = url.PathUnescape(u.Opaque); err != nil {
-			return nil, fmt.Errorf("%q: %w", r.Bucket, err)
-		}
+	if _, err := url.PathUnescape(u.Opaque); err != nil {
+		return nil, fmt.Errorf("%q: %w", r.Bucket, err)
 	}
-	return drops.OpenFolder(filepath.FromSlash(dir)), nil
+	return drops.OpenFolder(localPath(u)), nil
 }
