@@ -39,11 +39,14 @@ type Options struct {
 	Limits Limits
 }
 
+// MaxSize is the most bytes of a list, 4 GiB, if Limits.Size says nothing.
+const MaxSize = 4 << 30
+
 // Limits are the largest list that is read. A field that is 0 or less takes its default.
 type Limits struct {
 	Record  int     // bytes of one decoded record, its line end included; default 1 MiB
 	Columns int     // default 200
-	Size    int64   // decoded bytes of the whole list; default 4 GiB
+	Size    int64   // decoded bytes of the whole list; default MaxSize
 	Ratio   float64 // decoded bytes per compressed byte, checked after the first MiB; default 100
 	Rows    int64   // default 100,000,000
 }
@@ -56,7 +59,7 @@ func (l Limits) withDefaults() Limits {
 		l.Columns = 200
 	}
 	if l.Size <= 0 {
-		l.Size = 4 << 30
+		l.Size = MaxSize
 	}
 	if l.Ratio <= 0 {
 		l.Ratio = 100

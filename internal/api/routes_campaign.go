@@ -55,7 +55,7 @@ func (s *Server) checking(ctx context.Context, d *operator.Session, name string,
 	return s.reading(ctx, func() error { return do(f) })
 }
 
-// maxReading is the longest time for reading a whole list. A slow disk needs 3 minutes for 8 GiB.
+// maxReading is the longest time for reading a whole list. A slow disk needs 90 s for 4 GiB.
 const maxReading = 10 * time.Minute
 
 // reading calls do, which reads a whole list, unless enough lists are being read.

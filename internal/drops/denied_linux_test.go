@@ -41,7 +41,7 @@ func copies(reads *atomic.Int64) http.Handler {
 	})
 }
 
-// Removals may be denied for days. The objects, of up to 8 GiB, are read once.
+// Removals may be denied for days. The objects, of up to 4 GiB, are read once.
 func TestADeniedRemovalReadsTheListOnce(t *testing.T) {
 	var reads atomic.Int64
 	server := httptest.NewServer(copies(&reads))

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"campaignd/campaign"
+	"campaignd/internal/uploads"
 )
 
 // Rule says which files are launched with which campaign.
@@ -87,9 +88,8 @@ var (
 func (r *Rule) foreign(key string) string {
 	name := path.Base(key)
 	ends := func(with string) bool { return strings.HasSuffix(strings.ToLower(name), with) }
-	list, isSidecar := strings.CutSuffix(key, sidecar(""))
 	switch {
-	case passing(key), isSidecar && r.takes(list), key == r.Prefix:
+	case passing(key), r.sidecarOf(key) != "", key == r.Prefix:
 		return ""
 	case strings.HasSuffix(key, "/") && (name == doneFolder || name == rejectedFolder):
 		return ""
@@ -125,13 +125,13 @@ func fault(o Object) string {
 	case o.Size == 0:
 		return "it is empty"
 	case o.Size > maxSize:
-		return fmt.Sprintf("it has %d bytes; a list has at most %d", o.Size, int64(maxSize))
+		return fmt.Sprintf("it has %d bytes, and a list has at most %d; divide it", o.Size, int64(maxSize))
 	}
 	return ""
 }
 
-// maxSize is the largest list in bytes, the same as that of an upload.
-const maxSize = 8 << 30
+// maxSize is the largest list in bytes. The reader of lists takes no larger one.
+const maxSize = uploads.MaxList
 
 // The folders of what was taken, beside the files of a rule.
 const (
@@ -144,6 +144,15 @@ func beside(key, folder, name string) string { return path.Join(path.Dir(key), f
 
 // sidecar is the key of the file that overrides fields of the campaign for the list at key.
 func sidecar(key string) string { return key + ".yaml" }
+
+// sidecarOf is the key of the list that the file at key is the sidecar of; "": it is none.
+func (r *Rule) sidecarOf(key string) string {
+	list, ok := strings.CutSuffix(key, sidecar(""))
+	if !ok || !r.takes(list) {
+		return ""
+	}
+	return list
+}
 
 // numbered is the n-th name for name, from 1: list.csv, list-2.csv.
 func numbered(name string, n int) string {

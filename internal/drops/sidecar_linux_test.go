@@ -101,3 +101,30 @@ func TestAListIsNotLaunchedWithTheNextSidecar(t *testing.T) {
 		})
 	}
 }
+
+// Somebody puts the sidecar into the folder after its list was launched. The next list of that name
+// would have it.
+func TestASidecarWithoutItsListIsListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, o, with, _ := exported(t)
+		w.least = time.Minute
+		w.put("list.csv", list(1, 1))
+		defer w.running(New(o))()
+		time.Sleep(30 * time.Second)
+		w.put("list.csv.yaml", oneSidecar)
+		time.Sleep(10 * time.Second)
+		if got := w.waiting(); got["list.csv.yaml"] != "" {
+			t.Errorf("while the list is there: got %v, want nothing of its sidecar", got)
+		}
+		time.Sleep(2 * time.Minute)
+		const want = "there is no list list.csv here; the next one is launched with this sidecar"
+		if got := w.waiting(); len(got) != 1 || !strings.HasPrefix(got["list.csv.yaml"], want) || with[list(1, 1)] != "" {
+			t.Errorf("after the list was launched with %q: got %v, want %q of list.csv.yaml", with[list(1, 1)], got, want)
+		}
+		w.ok(os.Remove(w.path("list.csv.yaml")))
+		time.Sleep(10 * time.Second)
+		if got := w.waiting(); len(got) != 0 {
+			t.Errorf("after it was removed: got %v, want nothing that waits", got)
+		}
+	})
+}

@@ -15,7 +15,6 @@ import (
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
 	"campaignd/campaign/reception"
-	"campaignd/internal/sentence"
 	"campaignd/reporting"
 )
 
@@ -163,7 +162,8 @@ func (w *Watcher) look(ctx context.Context, p *watched) {
 		}
 		waits[key] = campaign.DropWait{Bucket: p.Name, Prefix: p.Prefix, Key: key, Reason: reason, Since: since}
 	}
-	others := 0 // files and folders that are never taken
+	others := 0           // files and folders that are never taken
+	var sidecars []string // the lists that a sidecar here is of
 	missing := sync.OnceValue(func() error { return w.o.Missing(p.Campaign) })
 	p.ready = p.ready[:0]
 	for o, err := range p.Bucket.List(ctx, p.Prefix) {
@@ -173,10 +173,13 @@ func (w *Watcher) look(ctx context.Context, p *watched) {
 		if err != nil {
 			wait("", "it cannot be read: "+err.Error())
 			seen = p.seen // what was seen before the fault still counts after it
-			p.ready = nil
+			p.ready, sidecars = nil, nil
 			break
 		}
 		if !p.takes(o.Key) {
+			if list := p.sidecarOf(o.Key); list != "" {
+				sidecars = append(sidecars, list)
+			}
 			if why := p.foreign(o.Key); why != "" && !w.watchedBelow(p, o.Key) {
 				if others++; others <= mostForeign {
 					wait(o.Key, why)
@@ -218,43 +221,15 @@ func (w *Watcher) look(ctx context.Context, p *watched) {
 			}
 		}
 	}
+	for _, list := range sidecars {
+		if _, there := seen[list]; !there && others < mostForeign {
+			others++
+			wait(sidecar(list), lone(list))
+		}
+	}
 	slices.SortFunc(p.ready, func(a, b Object) int { return strings.Compare(a.Key, b.Key) })
 	p.seen, p.waits = seen, waits
 	w.note(ctx, p)
-}
-
-// mostWaits is the most waiting files of a folder that the ledger keeps, and mostForeign how many
-// of them may be files that are never taken.
-const (
-	mostWaits   = 200
-	mostForeign = 50
-)
-
-// note stores the files that wait, if they have changed.
-func (w *Watcher) note(ctx context.Context, p *watched) {
-	all := make([]campaign.DropWait, 0, len(p.waits))
-	for _, wait := range p.waits {
-		all = append(all, wait)
-	}
-	slices.SortFunc(all, func(a, b campaign.DropWait) int { return strings.Compare(a.Key, b.Key) })
-	if len(all) > mostWaits {
-		all = append(all[:mostWaits:mostWaits], campaign.DropWait{Bucket: p.Name, Prefix: p.Prefix, Key: "…",
-			Reason: "more files wait here", Since: all[0].Since})
-	}
-	fault := p.waits[""].Reason
-	if fault != p.failed {
-		if p.failed = fault; fault != "" {
-			w.o.Log.Error("a watched folder cannot be read; it is tried again", "bucket", p.Name, "prefix", p.Prefix, "err", fault)
-		} else {
-			w.o.Log.Info("a watched folder can be read again", "bucket", p.Name, "prefix", p.Prefix)
-		}
-	}
-	if slices.Equal(all, p.noted) && p.noted != nil {
-		return
-	}
-	if err := w.o.Ledger.NoteWaits(ctx, p.Name, p.Prefix, all); err == nil {
-		p.noted = all
-	}
 }
 
 // claim claims files that are complete, while this process may work on more.
@@ -280,19 +255,6 @@ func (w *Watcher) claim(ctx context.Context, p *watched) {
 			p.seen[o.Key] = s
 		}
 	}
-}
-
-// takenBefore says why a version that was taken before is not taken again.
-func takenBefore(f campaign.DroppedFile) string {
-	at := sentence.Instant(f.TakenAt)
-	switch {
-	case f.State == campaign.DropRejected:
-		return fmt.Sprintf("this version was rejected (taken %s); `touch` it to have it taken again. The reason: %s", at, f.Detail)
-	case f.Run != 0:
-		return fmt.Sprintf("this version was taken %s and launched as %s; `campaignd launch` with --new launches a list again", at,
-			campaign.Run{No: f.Run, Campaign: f.Campaign}.ID())
-	}
-	return "this version was taken " + at
 }
 
 // mostDue is how many due files are read at a time. It is more than all processes work on, so that

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"campaignd/recipients"
 )
 
 // The limits of lists that arrive in parts. A list stays on the disk until a launch takes it, or
@@ -20,10 +22,9 @@ import (
 const (
 	// KeptFor is how long a list stays without a new part.
 	KeptFor = 24 * time.Hour
-	// MaxPart is the most bytes of a part, and MaxList of a list. The reader of lists takes as many
-	// bytes of UTF-8 (recipients.Limits).
+	// MaxPart is the most bytes of a part, and MaxList of a list, as it is sent.
 	MaxPart   = 32 << 20
-	MaxList   = 4 << 30
+	MaxList   = recipients.MaxSize
 	maxStaged = 16 << 30 // bytes of all of them together
 	maxLists  = 1000     // of them
 )
