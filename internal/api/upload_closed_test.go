@@ -42,3 +42,38 @@ func TestAnIntakeTakesNoPartOfAList(t *testing.T) {
 		t.Errorf("got the uploads %v and %v, want none", left, err)
 	}
 }
+
+// A process that sends nothing checks a long list all the same, and keeps nothing of it.
+func TestAnIntakeChecksALongList(t *testing.T) {
+	w := newWorld(t)
+	w.process.Launch, w.process.Uploads.Closed = nil, true
+	server := httptest.NewServer(w)
+	defer server.Close()
+	c, err := client.Access{URL: server.URL, Key: w.keys["admin"]}.Client()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	l := client.Launch{Campaign: filepath.Join(dir, "c.yaml"), List: filepath.Join(dir, "list.csv")}
+	for path, text := range map[string]string{
+		l.Campaign: "name: spring\nconnections: [conn_1]\ntemplate: {name: a, language: en}\n",
+		l.List:     "phone\n" + strings.Repeat("+2348031234567\n", 1_200_000), // above 16 MiB
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found, err := c.Check(t.Context(), l); err != nil || found.List != "list.csv" {
+		t.Errorf("check: got %+v and %v, want the preflight of list.csv", found, err)
+	}
+	if _, err := c.ForecastLaunch(t.Context(), l); err != nil {
+		t.Errorf("forecast: got %v, want one", err)
+	}
+	var told *client.Error
+	if _, err := c.Launch(t.Context(), l); !errors.As(err, &told) || told.Code != client.CodeNotOffered {
+		t.Errorf("launch: got %v, want %s", err, client.CodeNotOffered)
+	}
+	if left, err := filepath.Glob(filepath.Join(w.process.Uploads.Dir(), "*")); err != nil || len(left) != 0 {
+		t.Errorf("got the uploads %v and %v, want none", left, err)
+	}
+}

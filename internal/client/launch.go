@@ -82,7 +82,10 @@ func uploadWith[T any](ctx context.Context, c *Client, l Launch, do func(body io
 			return out, err
 		}
 		if info.Size() > partSize {
-			if hash, err = c.UploadList(ctx, l.List, l.Tell); err != nil {
+			var told *Error
+			hash, err = c.UploadList(ctx, l.List, l.Tell)
+			// A process that sends nothing takes no list to keep. It reads one that comes with the request.
+			if err != nil && (!errors.As(err, &told) || told.Code != CodeNotOffered) {
 				return out, err
 			}
 		}
