@@ -9,6 +9,7 @@ import (
 	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/campaign/reception"
+	"campaignd/campaign/wording"
 	"campaignd/internal/config"
 	"campaignd/internal/numbers"
 )
@@ -77,10 +78,8 @@ func checkLost(ctx context.Context, l campaign.Ledger, p *launch.Preflight, now 
 	}
 	lost, err := l.LostTimes(ctx)
 	if since := reception.NotAsked(lost, now); err == nil && !since.IsZero() {
-		at := since.UTC().Format(time.RFC3339)
-		p.Findings = append(p.Findings, file.Finding{Level: file.LevelWarning,
-			What:   "events since " + at + " were lost and not replayed: opt-outs among them are not obeyed",
-			Remedy: "first `campaignd webhooks replay --since " + at + "`, while serve takes webhooks"})
+		told, remedy := wording.LostEvents(since)
+		p.Findings = append(p.Findings, file.Finding{Level: file.LevelWarning, What: told, Remedy: remedy})
 	}
 	return err
 }

@@ -284,7 +284,7 @@ func TestTheDoctorNamesEventsThatWereLost(t *testing.T) {
 	if _, err := l.Quarantine(t.Context(), 5, since); err != nil {
 		t.Fatal(err)
 	}
-	const detail = "the ledger went back in time, and events since 2026-03-02T12:00:00Z were not replayed: opt-outs among them are not obeyed"
+	const detail = "events since 2026-03-02T12:00:00Z were lost and not replayed: opt-outs among them are not obeyed"
 	if got := checkLost(t.Context(), l); len(got) != 1 || got[0].Health != HealthWarn || got[0].Detail != detail ||
 		!strings.Contains(got[0].Remedy, "webhooks replay --since 2026-03-02T12:00:00Z") {
 		t.Errorf("after a quarantine: got %+v, want a warning: %s", got, detail)

@@ -165,7 +165,6 @@ func checkLost(ctx context.Context, l campaign.Ledger) []Check {
 	if missing.IsZero() {
 		return nil
 	}
-	since := missing.UTC().Format(time.RFC3339)
-	return []Check{warn(name, fmt.Sprintf("`campaignd webhooks replay --since %s`, while `campaignd serve` takes webhooks", since),
-		"the ledger went back in time, and events since %s were not replayed: opt-outs among them are not obeyed", since)}
+	told, remedy := wording.LostEvents(missing)
+	return []Check{warn(name, remedy, "%s", told)}
 }
