@@ -157,10 +157,11 @@ var ports atomic.Int64
 
 // freePort returns an address that was free a moment ago and that no other test of this process
 // gets. Its port is below those that Linux gives to clients (net.ipv4.ip_local_port_range), so that
-// no outgoing connection takes it meanwhile. The first port differs between processes.
+// no outgoing connection takes it meanwhile, and below those of internal/daemon/harness, whose
+// tests run at the same time. The first port differs between processes.
 func freePort(t *testing.T) string {
 	t.Helper()
-	const low, many = 20000, 12000
+	const low, many = 20000, 6000
 	for range 100 {
 		addr := fmt.Sprintf("127.0.0.1:%d", low+(int64(os.Getpid())*97+ports.Add(1))%many)
 		if l, err := net.Listen("tcp", addr); err == nil {
