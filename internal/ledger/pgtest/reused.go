@@ -5,6 +5,7 @@ package pgtest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -28,6 +29,7 @@ type reused struct {
 type copied struct {
 	name string
 	conn *pgx.Conn
+	kept bool // Kept gives it, Reused does not
 }
 
 // Reused is Filled for the many tests that change rows only: a copy of a database takes longer than
@@ -35,6 +37,22 @@ type copied struct {
 // the rows and sequences that fill wrote, and is given to the next test. The database of a test
 // that changed the schema is dropped.
 func (s *Server) Reused(t testing.TB, fill func(url string) error) string {
+	t.Helper()
+	return s.reuse(t, fill, false)
+}
+
+// KeptName is the application_name of the connections that stay when a test of Kept ends.
+const KeptName = "kept"
+
+// Kept is Reused for tests that leave their connections to the next test with the same address: a
+// new one reads the catalogs and plans each statement again, which takes longer than most tests.
+// A connection stays if it has the name KeptName and is idle. The caller keeps them by address.
+func (s *Server) Kept(t testing.TB, fill func(url string) error) string {
+	t.Helper()
+	return s.reuse(t, fill, true)
+}
+
+func (s *Server) reuse(t testing.TB, fill func(url string) error, kept bool) string {
 	t.Helper()
 	s.fill(t, fill)
 	r := &s.reused
@@ -44,12 +62,13 @@ func (s *Server) Reused(t testing.TB, fill func(url string) error) string {
 	}
 	r.mu.Lock()
 	var c *copied
-	if n := len(r.free); n > 0 {
-		c, r.free = r.free[n-1], r.free[:n-1]
+	if i := slices.IndexFunc(r.free, func(c *copied) bool { return c.kept == kept }); i >= 0 {
+		c = r.free[i]
+		r.free = slices.Delete(r.free, i, i+1)
 	}
 	r.mu.Unlock()
 	if c == nil {
-		c = &copied{name: s.create(t, " TEMPLATE "+filled)}
+		c = &copied{name: s.create(t, " TEMPLATE "+filled), kept: kept}
 	}
 	t.Cleanup(func() {
 		same, err := s.empty(c)
@@ -86,7 +105,8 @@ const (
 	sqlSequences = `SELECT format('SELECT setval(%L, %s, %L);', quote_ident(sequencename), coalesce(last_value, start_value),
 		last_value IS NOT NULL) FROM pg_sequences WHERE schemaname = 'public'`
 	sqlEndOthers = `SELECT count(pg_terminate_backend(pid, 60000)) FROM pg_stat_activity
-		WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`
+		WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+		AND NOT (application_name = '` + KeptName + `' AND state = 'idle')`
 	// Triggers do not fire. TRUNCATE makes new files of a table and its indexes, which takes longer
 	// than to delete some rows. A new database has no statistics either.
 	sqlEmpty = `SET session_replication_role = replica; BEGIN; DO $$ DECLARE used record; BEGIN

@@ -133,7 +133,7 @@ func (s *Server) Restart() error {
 	}
 	args := []string{"-c", watched, "watched", filepath.Join(s.bin, "postgres"), "-D", s.data(), "-p", port,
 		"-c", "listen_addresses=" + host, "-c", "unix_socket_directories=", "-c", "shared_buffers=64MB", "-c",
-		"dynamic_shared_memory_type=mmap", "-c", "max_connections=100", "-c", "restore_command=false"}
+		"dynamic_shared_memory_type=mmap", "-c", "max_connections=200", "-c", "restore_command=false"}
 	for _, x := range s.settings {
 		args = append(args, "-c", x)
 	}

@@ -17,6 +17,7 @@ import (
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/ledgertest"
 	"campaignd/internal/ledger/pgtest"
+	"campaignd/internal/ledger/portable"
 
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
@@ -54,10 +55,51 @@ type suite struct{ *testing.M }
 
 func (s suite) Run() int {
 	code := s.M.Run()
+	kept.Range(func(_, l any) bool {
+		_ = l.(*Ledger).Close()
+		return true
+	})
 	if shared.server != nil {
 		shared.server.Stop()
 	}
 	return code
+}
+
+// kept has the last ledger of each database of openKept by its address.
+var kept sync.Map
+
+// openKept is openShared for a test that only calls the ledger. The ledger is a new one, and gets
+// the connections of the last ledger over the same database, where each statement has its plan.
+func openKept(t testing.TB, o ledger.Options) *Ledger {
+	t.Helper()
+	url := server(t).Kept(t, fill)
+	var l *Ledger
+	if last, ok := kept.Load(url); ok {
+		l = over(t, last.(*Ledger), o)
+	} else {
+		var err error
+		if l, err = Open(t.Context(), url+"&application_name="+pgtest.KeptName, o); err != nil {
+			t.Fatalf("opening: %v; want no error", err)
+		}
+	}
+	kept.Store(url, l)
+	return l
+}
+
+// over is Open with the connections of another ledger.
+func over(t testing.TB, last *Ledger, o ledger.Options) *Ledger {
+	t.Helper()
+	o, err := o.Check()
+	if err != nil {
+		t.Fatalf("checking %+v: %v; want no error", o, err)
+	}
+	l := &Ledger{name: last.name, log: o.Log, options: o, sender: last.sender, hooks: last.hooks, reports: last.reports}
+	l.Ledger = portable.New(store{l}, ownStatements, o)
+	l.outage.Log, l.outage.Name = o.Log, l.name
+	if err := l.identify(t.Context(), o); err != nil {
+		t.Fatalf("opening again: %v; want no error", err)
+	}
+	return l
 }
 
 // openShared opens a ledger in a database of the test's own.
@@ -106,7 +148,7 @@ func openAt(t testing.TB, dsn string, o ledger.Options) *Ledger {
 func TestPostgresKeepsEveryPromiseOfTheLedger(t *testing.T) {
 	t.Parallel()
 	ledgertest.RunMain(t, func(t *testing.T) campaign.Ledger {
-		return openShared(t, ledger.Options{Origin: ledgertest.Origin, Notify: ledgertest.Notify, PerCompany: true})
+		return openKept(t, ledger.Options{Origin: ledgertest.Origin, Notify: ledgertest.Notify, PerCompany: true})
 	})
 }
 
@@ -115,11 +157,10 @@ func TestPostgresKeepsEveryPromiseOfTheLedger(t *testing.T) {
 func TestPostgresKeepsItsPromisesToTheMillisecond(t *testing.T) {
 	t.Parallel()
 	ledgertest.RunClock(t, func(t *testing.T, f func(*testing.T, campaign.Ledger, ledgertest.Clock)) {
-		url := migrated(t)
-		l := openAt(t, url, ledger.Options{})
-		db, err := pgx.Connect(t.Context(), url)
+		l := openKept(t, ledger.Options{})
+		db, err := pgx.ConnectConfig(t.Context(), l.sender.Config)
 		if err != nil {
-			t.Fatalf("connecting to %s: %v; want no error", url, err)
+			t.Fatalf("connecting to %s: %v; want no error", l.name, err)
 		}
 		var clock string
 		if err := db.QueryRow(t.Context(), `SELECT pg_get_functiondef('ledger_now'::regproc)`).Scan(&clock); err != nil {
