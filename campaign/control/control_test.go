@@ -3,13 +3,12 @@ package control_test
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"testing"
 
 	"campaignd/campaign"
 	"campaignd/campaign/control"
 	"campaignd/internal/ledger"
-	"campaignd/internal/ledger/sqlite"
+	"campaignd/internal/ledger/sqlite/sqlitetest"
 )
 
 func TestARunIsFoundByIDNumberOrLatest(t *testing.T) {
@@ -160,14 +159,5 @@ func TestEndsAreAClosedList(t *testing.T) {
 
 func openLedger(t testing.TB) campaign.Ledger {
 	t.Helper()
-	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), ledger.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return l
+	return sqlitetest.Open(t, ledger.Options{})
 }

@@ -13,23 +13,14 @@ import (
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
 	"campaignd/internal/ledger"
-	"campaignd/internal/ledger/sqlite"
+	"campaignd/internal/ledger/sqlite/sqlitetest"
 	"campaignd/internal/messaging"
 	"campaignd/recipients"
 )
 
 func openLedger(t testing.TB) campaign.Ledger {
 	t.Helper()
-	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), ledger.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return l
+	return sqlitetest.Open(t, ledger.Options{})
 }
 
 func writeFile(t testing.TB, name, text string) string {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -15,7 +14,7 @@ import (
 	"campaignd/campaign/reception"
 	"campaignd/campaign/sender"
 	"campaignd/internal/ledger"
-	"campaignd/internal/ledger/sqlite"
+	"campaignd/internal/ledger/sqlite/sqlitetest"
 	"campaignd/internal/messaging"
 	"campaignd/internal/webhooks"
 	"campaignd/throttle"
@@ -36,11 +35,7 @@ func newDowntime(t *testing.T) *downtime {
 
 // twoRows is a ledger with a run of two recipients.
 func twoRows(t *testing.T) (campaign.Ledger, campaign.RunNo) {
-	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "campaignd.db"), ledger.Options{Sender: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
+	l := sqlitetest.Open(t, ledger.Options{Sender: true})
 	run, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "sale", ListHash: "5f70", Header: []string{"to"}, Wanted: campaign.WantRun,
 		Definition: []byte("name: sale\nconnections: [conn_1]\ntemplate: {name: sale, language: en_US}\nrecipients: {file: list.csv}\n")})
 	if err != nil {

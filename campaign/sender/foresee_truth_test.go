@@ -22,6 +22,7 @@ import (
 	"campaignd/campaign/sender"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
+	"campaignd/internal/ledger/sqlite/sqlitetest"
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/service"
 	"campaignd/recipients"
@@ -69,7 +70,9 @@ func (f *foreseen) play(t *testing.T, past *plan.Past, until time.Time) (w *trut
 			t.Fatal(err)
 		}
 		defer os.RemoveAll(dir)
-		if w.ledger, err = sqlite.Open(t.Context(), filepath.Join(dir, "campaignd.db"), ledger.Options{Sender: true}); err != nil {
+		path := filepath.Join(dir, "campaignd.db")
+		sqlitetest.New(t, path)
+		if w.ledger, err = sqlite.Open(t.Context(), path, ledger.Options{Sender: true}); err != nil {
 			t.Fatal(err)
 		}
 		defer w.ledger.Close()

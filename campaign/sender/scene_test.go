@@ -21,6 +21,7 @@ import (
 	"campaignd/campaign/sender"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
+	"campaignd/internal/ledger/sqlite/sqlitetest"
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/service"
 	"campaignd/recipients"
@@ -80,7 +81,9 @@ func newScene(t *testing.T) *scene {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(s.dir) })
-	if s.ledger, err = sqlite.Open(t.Context(), filepath.Join(s.dir, "campaignd.db"), ledger.Options{Sender: true}); err != nil {
+	path := filepath.Join(s.dir, "campaignd.db")
+	sqlitetest.New(t, path)
+	if s.ledger, err = sqlite.Open(t.Context(), path, ledger.Options{Sender: true}); err != nil {
 		t.Fatal(err)
 	}
 	s.client, err = service.New(service.Options{BaseURL: "http://127.0.0.1", APIKey: messaging.NewSecret(simKey), Transport: s,

@@ -19,6 +19,7 @@ import (
 	"campaignd/campaign/sender"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
+	"campaignd/internal/ledger/sqlite/sqlitetest"
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/service"
 	"campaignd/internal/sandbox"
@@ -246,14 +247,17 @@ func newWorld(t *testing.T, seed uint64, trace io.Writer) *world {
 		t.Fatal(err)
 	}
 	w.wire = inprocess.NewTransport(w.service)
+	sqlitetest.New(t, w.file())
 	if w.desk, err = w.open(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
 	return w
 }
 
+func (w *world) file() string { return filepath.Join(w.dir, "campaignd.db") }
+
 func (w *world) open(ctx context.Context, sender bool) (campaign.Ledger, error) {
-	return sqlite.Open(ctx, filepath.Join(w.dir, "campaignd.db"), ledger.Options{Sender: sender, Origin: simOrigin})
+	return sqlite.Open(ctx, w.file(), ledger.Options{Sender: sender, Origin: simOrigin})
 }
 
 // backoff is the first wait after a refusal that may be retried.

@@ -24,6 +24,7 @@ import (
 	"campaignd/internal/client/resource"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
+	"campaignd/internal/ledger/sqlite/sqlitetest"
 	"campaignd/internal/operator"
 	"campaignd/internal/uploads"
 )
@@ -51,11 +52,7 @@ func serve(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{dir: filepath.Join(t.TempDir(), "uploads"), begun: make(chan struct{}, 10)}
 	f.Access = client.NewAccess("")
-	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "l.db"), ledger.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
+	l := sqlitetest.Open(t, ledger.Options{})
 	f.ledger = l
 	var mu sync.Mutex // launches at once
 	s, err := api.New(t.Context(), operator.Process{

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,19 +11,14 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
-	"campaignd/internal/ledger/sqlite"
+	"campaignd/internal/ledger/sqlite/sqlitetest"
 	"campaignd/internal/operator"
 )
 
 // session opens a new ledger.
 func session(t testing.TB) *operator.Session {
 	t.Helper()
-	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "l.db"), ledger.Options{
-		Notify: func(campaign.NotificationKind) []string { return []string{"ops"} }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
+	l := sqlitetest.Open(t, ledger.Options{Notify: func(campaign.NotificationKind) []string { return []string{"ops"} }})
 	return &operator.Session{Ledger: l, By: "test"}
 }
 

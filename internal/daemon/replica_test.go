@@ -17,7 +17,9 @@ import (
 	"campaignd/campaign/file"
 	"campaignd/internal/config"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/ledgertest"
 	"campaignd/internal/ledger/sqlite"
+	"campaignd/internal/ledger/sqlite/sqlitetest"
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/connector"
 	"campaignd/internal/notify"
@@ -60,7 +62,7 @@ func (a aged) Runs(ctx context.Context, f campaign.RunFilter) ([]campaign.Run, e
 // and jobs.
 func newCluster(t *testing.T, throughput string, lease time.Duration) *cluster {
 	t.Helper()
-	c := &cluster{T: t, limiter: throttle.NewLocal(), dir: t.TempDir(), config: config.Default()}
+	c := &cluster{T: t, limiter: throttle.NewLocal(), dir: ledgertest.Folder(t), config: config.Default()}
 	o := sandbox.Demo()
 	for i := range o.Connections {
 		o.Connections[i].Throughput = throughput
@@ -76,7 +78,9 @@ func newCluster(t *testing.T, throughput string, lease time.Duration) *cluster {
 			t.Error(err)
 		}
 	})
-	if c.ledger, err = sqlite.Open(t.Context(), filepath.Join(c.dir, "c.db"), ledger.Options{}); err != nil {
+	path := filepath.Join(c.dir, "c.db")
+	sqlitetest.New(t, path)
+	if c.ledger, err = sqlite.Open(t.Context(), path, ledger.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -20,7 +20,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
-	"campaignd/internal/ledger/sqlite"
+	"campaignd/internal/ledger/sqlite/sqlitetest"
 	"campaignd/recipients"
 )
 
@@ -59,16 +59,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 // newLedger makes an empty ledger.
 func newLedger(t *testing.T) campaign.Ledger {
 	t.Helper()
-	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "c.db"), ledger.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return l
+	return sqlitetest.Open(t, ledger.Options{})
 }
 
 // chance draws whether something happens.

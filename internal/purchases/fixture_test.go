@@ -15,7 +15,9 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/commerce"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/ledgertest"
 	"campaignd/internal/ledger/sqlite"
+	"campaignd/internal/ledger/sqlite/sqlitetest"
 	"campaignd/internal/purchases"
 	"campaignd/internal/sandbox/shop"
 	"campaignd/internal/sandbox/shop/scenario"
@@ -44,7 +46,9 @@ func newWorld(t *testing.T) *world {
 	}
 	w := &world{T: t, shop: httptest.NewServer(platform)}
 	t.Cleanup(w.shop.Close)
-	w.open(filepath.Join(t.TempDir(), "c.db"))
+	path := filepath.Join(ledgertest.Folder(t), "c.db")
+	sqlitetest.New(t, path)
+	w.open(path)
 	return w
 }
 

@@ -2,13 +2,12 @@ package schedule
 
 import (
 	"log/slog"
-	"path/filepath"
 	"testing"
 
 	"campaignd/campaign"
 	"campaignd/internal/config"
 	"campaignd/internal/ledger"
-	"campaignd/internal/ledger/sqlite"
+	"campaignd/internal/ledger/sqlite/sqlitetest"
 )
 
 // scene is a schedule over a ledger of its own. It has no service.
@@ -20,14 +19,6 @@ type scene struct {
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "c.db"), ledger.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	l := sqlitetest.Open(t, ledger.Options{})
 	return &scene{t, l, New(Options{Config: config.Default(), Ledger: l, Owner: "a", Log: slog.New(slog.DiscardHandler)})}
 }

@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"flag"
 	"testing"
 	"time"
 
@@ -78,6 +79,9 @@ func (m *model) open() bool {
 
 func testModel(t *testing.T, open func(*testing.T) campaign.Ledger) {
 	f := newFixture(t, open)
+	if given := flag.Lookup("rapid.checks"); !Long && given.Value.String() == given.DefValue {
+		f.ok(given.Value.Set("25"))
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		r := f.create()
 		m := &machine{f: f, no: r.No}

@@ -59,7 +59,7 @@ func TestALongLogIsHelpedAndWarnedOfOnce(t *testing.T) {
 
 func TestTheWriteAheadLogStaysSmall(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "test.db")
+	path := filepath.Join(ledgertest.Folder(t), "test.db")
 	synctest.Test(t, func(t *testing.T) {
 		l, err := Open(t.Context(), path, ledger.Options{Sender: true})
 		if err != nil {

@@ -38,7 +38,7 @@ func TestAFullDiskIsTwoLinesInTheLog(t *testing.T) {
 			t.Fatalf("opening: %v; want no error", err)
 		}
 		defer l.Close()
-		large := make([]campaign.Suppression, 500)
+		large := make([]campaign.Suppression, 100)
 		for i := range large {
 			large[i] = campaign.NewSuppression(int64(i+1), strings.Repeat("1", 200), campaign.ScopeAll, "import", time.Now())
 		}

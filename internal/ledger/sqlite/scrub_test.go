@@ -22,7 +22,7 @@ import (
 // in the free space of pages. The ledger was written without any care for that.
 func TestAnErasedNumberIsNotInTheFile(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "test.db")
+	path := filepath.Join(ledgertest.Folder(t), "test.db")
 	l, err := Open(t.Context(), path, ledger.Options{Sender: true})
 	if err != nil {
 		t.Fatal(err)

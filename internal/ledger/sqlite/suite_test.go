@@ -63,7 +63,7 @@ func openTest(t testing.TB, o ledger.Options) *Ledger {
 // openThrough is openTest through a named driver of database/sql.
 func openThrough(t testing.TB, driver string, o ledger.Options) *Ledger {
 	t.Helper()
-	path := filepath.Join(memory(t), "test.db")
+	path := filepath.Join(ledgertest.Folder(t), "test.db")
 	file, err := fresh()
 	if err != nil {
 		t.Fatal(err)

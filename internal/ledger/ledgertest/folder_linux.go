@@ -1,4 +1,4 @@
-package sqlite
+package ledgertest
 
 import (
 	"os"
@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// memory returns a folder of the test's own in memory if that has room, since most tests are not
-// about the disk, and a commit waits for it; otherwise a folder on the disk.
-func memory(t testing.TB) string {
+// Folder returns a folder of the test's own in memory if that has room; otherwise one on the disk.
+// Most tests are not about the disk, and a commit waits for it.
+func Folder(t testing.TB) string {
 	t.Helper()
 	const folder, room = "/dev/shm", 1 << 30 // a container often has 64 MB only
 	var s syscall.Statfs_t
