@@ -21,8 +21,8 @@ KIN_OPENAPI_VERSION := v0.152.0
 LIBOPENAPI_VERSION := v0.16.2
 
 # The packages with goroutines of their own. The race detector is five to ten times slower, so it
-# runs over these only.
-CONCURRENT := ./campaign/... ./throttle/... ./internal/ledger/... ./internal/webhooks/... \
+# runs over these only, and campaign/sender with fewer seeds.
+CONCURRENT := ./campaign ./campaign/plan ./throttle/... ./internal/ledger/... ./internal/webhooks/... \
 	./internal/messaging/... ./internal/sandbox/... ./internal/drops/... ./internal/operator/... \
 	./internal/api/... ./internal/config/... ./internal/schedule/... ./internal/daemon/... \
 	./internal/numbers/... ./internal/purchases/... ./internal/uploads/... ./internal/console/...
@@ -60,13 +60,22 @@ test: ## run the tests that take at most some seconds each
 test-long: ## run every test, also the long ones
 	go test -tags long -timeout 30m ./...
 
+# The files with the build tag long in packages of which `make race` does not run all.
+UNRACED = $(filter-out $(subst ./,,$(subst ...,%,$(CONCURRENT))),$(shell git grep -l '^//go:build.*\blong\b' -- '*_test.go'))
+
+.PHONY: test-unraced
+test-unraced: #+ run the long tests that `make race` leaves out
+	go test -tags long -v -timeout 30m -skip '^TestSimulation' ./campaign/sender
+	go test -tags long -v -timeout 30m -run '^($(shell grep -ho '^func Test[A-Za-z0-9]*' $(UNRACED) | sed 's/func //' | paste -sd '|'))$$' \
+		$(addprefix ./,$(filter-out campaign/sender/,$(sort $(dir $(UNRACED)))))
+
 # SQLite is C that was translated to Go. Watching each of its memory accesses took three quarters of
 # the step's time, and its memory is its own: what is passed to it is copied.
 RACE := CGO_ENABLED=1 go test -tags long -race -gcflags=modernc.org/...=-race=false -short -timeout 30m
 
 .PHONY: race
 race: ## run the concurrent packages under the race detector
-	$(RACE) $(filter-out ./campaign/...,$(CONCURRENT)) ./campaign ./campaign/plan
+	$(RACE) $(CONCURRENT)
 	$(RACE) ./campaign/sender -seeds 10 -replay 0
 
 .PHONY: browser
@@ -78,8 +87,7 @@ picture: #+ draw the pictures of a report and of the console for the README, doc
 	scripts/browser.sh -run 'README|PicturesOf' -readme $(CURDIR)/docs/report.png -console $(CURDIR)/docs
 
 .PHONY: lint
-lint: $(GOLANGCI) ## vet, formatting and golangci-lint
-	go vet -tags long ./...
+lint: $(GOLANGCI) ## formatting and golangci-lint, which runs vet
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'gofmt -w these:'; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	$(GOLANGCI) run ./...
 
