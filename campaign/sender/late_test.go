@@ -53,13 +53,15 @@ func (l *lateService) Recorded(entry int) {
 }
 
 func (l *lateService) Send(_ context.Context, m *messaging.Message) (messaging.Receipt, error) {
-	if err := m.Before(); err != nil {
-		return messaging.Receipt{}, &messaging.Error{Proof: messaging.NotSent, Action: messaging.RetryLater, Code: "not_sent", Err: err}
+	notSent := &messaging.Error{Proof: messaging.NotSent, Action: messaging.RetryLater, Code: "not_sent"}
+	if notSent.Err = m.Before(); notSent.Err != nil {
+		return messaging.Receipt{}, notSent
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.tries[m.Mark]++; l.tries[m.Mark] <= l.late {
-		return messaging.Receipt{}, &messaging.Error{Proof: messaging.NotSent, Action: messaging.RetryLater, Code: "not_sent", Err: messaging.ErrLate}
+		notSent.Err = messaging.ErrLate
+		return messaging.Receipt{}, notSent
 	}
 	l.accepted[m.Mark]++
 	return messaging.Receipt{MessageID: "wamid"}, nil
