@@ -56,7 +56,7 @@ func (l Request) holdEdited(ctx context.Context, run campaign.Run, checked *Pref
 	return nil
 }
 
-// mayBeOf reports whether an account may be that of one of the connections: it is, or it is the
+// mayBeOf reports whether an account may belong to one of the connections: it does, or it is the
 // account of no connection that the service lists.
 func (p *Preflight) mayBeOf(connections []string, account string) bool {
 	of := func(k messaging.Connection) bool { return account != "" && (k.AccountID == account || k.ID == account) }

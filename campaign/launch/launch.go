@@ -31,7 +31,7 @@ type Ledger interface {
 type Request struct {
 	Ledger  Ledger
 	Service messaging.Service
-	// Rate, Company and Commerce are those of PreflightInput.
+	// Rate, Company and Commerce are as in PreflightInput.
 	Rate     func(connection string) float64
 	Company  func(connection string) string
 	Commerce bool
