@@ -135,6 +135,8 @@ func screen(t *testing.T, ctx context.Context, theme string, width int64) {
 	if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, 900)); err != nil {
 		t.Fatal(err)
 	}
+	// The page may learn its new size later.
+	until(t, ctx, "the screen", fmt.Sprintf("innerWidth == %d", width))
 }
 
 // evaluate returns the value of an expression, or of its promise.

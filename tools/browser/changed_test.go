@@ -99,7 +99,7 @@ func (h *hand) goesOnAfterABreak(page string, held <-chan fetch.RequestID) {
 	h.sees("The upload goes on by itself.")
 	call(h, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: h.received(held)})
 	call(h, fetch.Disable, cdp.Empty{})
-	h.until(h.ctx, "the page after the upload", `!window.before && document.readyState == "complete"`)
+	h.until(h.ctx, "the page after the upload", "!window.before && "+ready)
 	h.sees("Columns of list.csv")
 	if text := evaluate[string](h.t, h.ctx, "document.body.innerText"); !strings.Contains(text, "Uma") {
 		h.t.Errorf("after a broken connection: got %s, want the list that was sent", text)

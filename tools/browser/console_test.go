@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -42,11 +43,15 @@ schedule: {cron: "0 9 1 1 *", timezone: Europe/Berlin}
 // signIn signs in with a key as a person does.
 func (s *served) signIn(ctx context.Context, key string) {
 	s.t.Helper()
-	if err := chromedp.Do(ctx, chromedp.Navigate(s.console+"/console/sign-in"), chromedp.SendKeys("#key", key+"\r"),
-		chromedp.WaitVisible("nav a[aria-current=page]")); err != nil {
+	s.open(ctx, "/console/sign-in")
+	if err := chromedp.Do(ctx, chromedp.SendKeys("#key", key+"\r"), chromedp.WaitVisible("nav a[aria-current=page]")); err != nil {
 		s.t.Fatalf("signing in: %v", err)
 	}
 }
+
+// ready is true for a page that takes clicks and keys: chromium ignores those that come before the
+// first paint, which on a busy machine is after the page was loaded.
+const ready = `document.readyState == "complete" && performance.getEntriesByType("paint").length > 0`
 
 // open opens a page of the console.
 func (s *served) open(ctx context.Context, path string) {
@@ -54,6 +59,7 @@ func (s *served) open(ctx context.Context, path string) {
 	if err := chromedp.Do(ctx, chromedp.Navigate(s.console+path)); err != nil {
 		s.t.Fatalf("%s: %v", path, err)
 	}
+	s.until(ctx, path+" is ready", ready)
 }
 
 // press presses the button, or follows the link, with a name, and waits for the page that it leads
@@ -64,27 +70,48 @@ func (s *served) press(ctx context.Context, name string) {
 	if err := chromedp.Do(ctx, chromedp.Click(`//*[self::button or self::a][normalize-space()="`+name+`"]`)); err != nil {
 		s.t.Fatalf("%s: %v", name, err)
 	}
-	s.until(ctx, "the page after "+name, `!window.before && document.readyState == "complete"`)
+	s.until(ctx, "the page after "+name, "!window.before && "+ready)
 }
 
 // longest is how long a test waits for a page, an answer or a process, however busy the machine is.
 const longest = 2 * time.Minute
 
-// until waits until an expression is true. A page that is being left may refuse to evaluate it.
+// until waits until an expression is true.
 func (s *served) until(ctx context.Context, what, expression string) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, longest)
+	until(s.t, ctx, what, expression)
+}
+
+// until waits until an expression is true. A page that is being left may refuse to evaluate it, or
+// never answer.
+func until(t *testing.T, tab context.Context, what, expression string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(tab, longest)
 	defer cancel()
 	for tick := time.NewTicker(50 * time.Millisecond); ; {
-		if ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool](expression)); ok && err == nil {
+		one, stop := context.WithTimeout(ctx, longest/10)
+		ok, err := chromedp.Run(one, chromedp.Evaluate[bool](expression))
+		if stop(); ok && err == nil {
 			return
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			s.t.Fatalf("%s: %s did not become true within %v", what, expression, longest)
+			t.Fatalf("%s: %s did not become true within %v; the browser shows %s", what, expression, longest, shown(tab))
 		}
 	}
+}
+
+// shown is the address of the page that is open, and the beginning of its text.
+func shown(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](`location.pathname + ": " + (document.querySelector("main") ||
+		document.body).innerText.slice(0, 300)`))
+	if err != nil {
+		return err.Error()
+	}
+	return strconv.Quote(text)
 }
 
 // walk calls do with each page of the console that links lead to, once, and returns their paths.

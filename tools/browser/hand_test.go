@@ -29,14 +29,21 @@ const find = name => all().find(e => nameOf(e) === name);`
 
 func script(body string) string { return "(() => { " + byName + " return " + body + " })()" }
 
+// atRest says whether a click at window.at hits the element: it is where it was the last time.
+const atRest = `(e => {
+	e.scrollIntoView({block: "center"});
+	const r = e.getBoundingClientRect(), was = String(window.at);
+	window.at = [r.x + r.width / 2, r.y + r.height / 2];
+	return was === String(window.at) && e.contains(document.elementFromPoint(...window.at));
+})(find(%q))`
+
 // reach puts the focus, or the mouse, on an element.
 func (h *hand) reach(name string) {
 	h.t.Helper()
-	h.until(h.ctx, "the element "+name, script(fmt.Sprintf("!!find(%q)", name)))
+	h.until(h.ctx, "the element "+name, ready+" && "+script(fmt.Sprintf("!!find(%q)", name)))
 	if !h.keyboard {
-		at := evaluate[[]float64](h.t, h.ctx, script(fmt.Sprintf(
-			`(e => { e.scrollIntoView({block: "center"}); const r = e.getBoundingClientRect();
-				return [r.x + r.width / 2, r.y + r.height / 2] })(find(%q))`, name)))
+		h.until(h.ctx, name+" at rest, with nothing above it", script(fmt.Sprintf(atRest, name)))
+		at := evaluate[[]float64](h.t, h.ctx, "window.at")
 		if err := chromedp.Do(h.ctx, chromedp.MouseClickXY(at[0], at[1])); err != nil {
 			h.t.Fatalf("%s: %v", name, err)
 		}
@@ -63,7 +70,7 @@ func (h *hand) press(name string) {
 			h.t.Fatal(err)
 		}
 	}
-	h.until(h.ctx, "the page after "+name, `!window.before && document.readyState == "complete"`)
+	h.until(h.ctx, "the page after "+name, "!window.before && "+ready)
 }
 
 // fill writes into a field, or chooses an option by its first letters.
@@ -116,7 +123,7 @@ func (h *hand) uploads(path string) {
 			h.t.Fatal(err)
 		}
 	}
-	h.until(h.ctx, "the page after the upload", `!window.before && document.readyState == "complete"`)
+	h.until(h.ctx, "the page after the upload", "!window.before && "+ready)
 }
 
 // drops drops a list on the page.
@@ -126,7 +133,7 @@ func (h *hand) drops(name, text string) {
 	evaluate[bool](h.t, h.ctx, fmt.Sprintf(`(() => { const d = new DataTransfer(); d.items.add(new File([%q], %q));
 		return document.querySelector("form.drop").dispatchEvent(
 			new DragEvent("drop", {dataTransfer: d, bubbles: true, cancelable: true})) })()`, text, name))
-	h.until(h.ctx, "the page after the drop", `!window.before && document.readyState == "complete"`)
+	h.until(h.ctx, "the page after the drop", "!window.before && "+ready)
 }
 
 const winter = `name: winter
