@@ -143,7 +143,7 @@ func (f *followUp) start(ctx context.Context, def *file.Definition, now time.Tim
 		f.FollowedUp.DryRun = true
 		return f.FollowedUp, nil
 	}
-	if err := f.holdEdited(ctx); err != nil { // while its import keeps it from being sent
+	if err := errors.Join(f.holdEdited(ctx), f.recategorize(ctx)); err != nil { // while its import keeps it from being sent
 		return FollowedUp{}, err
 	}
 	out, err := f.freeze(ctx, def)

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -32,7 +33,8 @@ func (l Request) freeze(ctx context.Context, def *file.Definition, run campaign.
 			return Outcome{}, fmt.Errorf("remember the uploaded header: %w", err)
 		}
 	}
-	if err := l.holdEdited(ctx, run, checked, def.Connections); err != nil { // while its import keeps it from being sent
+	// While the import keeps it from being sent.
+	if err := errors.Join(l.holdEdited(ctx, run, checked, def.Connections), l.recategorize(ctx, def, run, checked)); err != nil {
 		return Outcome{}, err
 	}
 	run, err = endImport(ctx, l.Ledger, run, def, counts.Rows, counts.Queued)

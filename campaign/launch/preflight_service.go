@@ -154,7 +154,7 @@ func (c *check) template(id string, all []messaging.TemplateRecord, err error) e
 	file.CheckOrder(c.p.Template, t, c.listedBy, id, c.say)
 	// Two accounts may give the same name different categories: opt-outs apply if they do in one of
 	// them.
-	if t.Category == "MARKETING" || c.p.Template == t {
+	if t.Category == marketing || c.p.Template == t {
 		c.p.Category = cmp.Or(t.Category, c.p.Category)
 	}
 	return nil
