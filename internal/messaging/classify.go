@@ -61,7 +61,7 @@ func (r *Reading) Refusal(a *Answer, key Secret) *Error {
 	e := r.refusal(a, key.Reveal())
 	if (StatusCode{e.Status, e.Code}).in(r.Throttled) {
 		r := statusRow(http.StatusTooManyRequests, true)
-		e.Proof, e.Action, e.Hold, e.EndedBy, e.Feed, e.Wait = NotSent, r.Action, r.Hold, r.EndedBy, r.Feed, retryAfter(a.Header)
+		e.Proof, e.Action, e.Hold, e.EndedBy, e.Feed, e.Wait = NotSent, r.Action, r.Hold, r.EndedBy, r.Feed, RetryAfter(a.Header)
 	}
 	if _, own := ownRows[e.Code]; own && e.reason != e.Code { // a code of the service that is also one of this package, with another meaning
 		e.Code = httpCode(e.Status)
@@ -88,7 +88,7 @@ func (a *Answer) NoID() *Error {
 func (r *Reading) refusal(a *Answer, key string) *Error {
 	e := &Error{Status: a.Status, RequestID: a.RequestID(), Err: a.Err}
 	body := e.read(a.Body, key)
-	e.Wait = retryAfter(a.Header)
+	e.Wait = RetryAfter(a.Header)
 	if Doubtful(a.Status) && !r.proves(e, body) {
 		e.Proof = Doubt
 		if e.Code == "" {
@@ -268,9 +268,9 @@ func Doubtful(status int) bool {
 
 func httpCode(status int) string { return "http_" + strconv.Itoa(status) }
 
-// retryAfter reads Retry-After (RFC 9110, section 10.2.3): seconds or a date. It returns at most
+// RetryAfter reads Retry-After (RFC 9110, section 10.2.3): seconds or a date. It returns at most
 // one day.
-func retryAfter(h http.Header) time.Duration {
+func RetryAfter(h http.Header) time.Duration {
 	s := strings.TrimSpace(h.Get("Retry-After"))
 	if s == "" {
 		return 0

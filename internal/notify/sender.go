@@ -45,7 +45,6 @@ const (
 	// long a hold stays ended before its end is told.
 	quietTime    = 10 * time.Minute
 	settledAfter = 7 * 24 * time.Hour // after this a run is settled, whatever its statuses are
-	mostWait     = 24 * time.Hour     // of a Retry-After
 	answer       = 4 << 10            // bytes of an answer that are read
 )
 
@@ -222,7 +221,7 @@ func (s *Sender) try(ctx context.Context, d *Destination, n campaign.Notificatio
 			append(about(d, n), "attempts", n.Attempts, "err", err)...)
 	default:
 		after.Error = err.Error()
-		after.NextAt = time.Now().Add(max(waits[n.Attempts-1], min(wait, mostWait)))
+		after.NextAt = time.Now().Add(max(waits[n.Attempts-1], wait))
 		if n.Attempts == 1 {
 			s.o.Log.Warn("a notification was not taken: trying again for three days", append(about(d, n), "err", err)...)
 		}
@@ -271,8 +270,5 @@ func (s *Sender) post(ctx context.Context, d *Destination, n campaign.Notificati
 	case resp.StatusCode == http.StatusGone:
 		return 0, errGone
 	}
-	if seconds, err := time.ParseDuration(resp.Header.Get("Retry-After") + "s"); err == nil && seconds > 0 {
-		wait = seconds
-	}
-	return wait, fmt.Errorf("answered %d", resp.StatusCode)
+	return messaging.RetryAfter(resp.Header), fmt.Errorf("answered %d", resp.StatusCode)
 }

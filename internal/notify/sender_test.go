@@ -200,8 +200,11 @@ func TestAnAnswerSaysWhatFollows(t *testing.T) {
 		"a redirect is not followed": {302, http.Header{"Location": {"http://169.254.169.254/"}}, campaign.NotificationPending, waits[0]},
 		"gone":                       {410, nil, campaign.NotificationDead, 0},
 		"Retry-After":                {429, http.Header{"Retry-After": {"120"}}, campaign.NotificationPending, 2 * time.Minute},
-		"a Retry-After of a year":    {503, http.Header{"Retry-After": {"31536000"}}, campaign.NotificationPending, mostWait},
-		"no answer in time":          {0, nil, campaign.NotificationPending, waits[0]},
+		"a Retry-After of a year":    {503, http.Header{"Retry-After": {"31536000"}}, campaign.NotificationPending, 24 * time.Hour},
+		"a Retry-After with a date": { // synctest begins at midnight
+			429, http.Header{"Retry-After": {"Sat, 01 Jan 2000 00:02:00 GMT"}}, campaign.NotificationPending, 2 * time.Minute},
+		"a Retry-After in words": {429, http.Header{"Retry-After": {"5m"}}, campaign.NotificationPending, waits[0]},
+		"no answer in time":      {0, nil, campaign.NotificationPending, waits[0]},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
