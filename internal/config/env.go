@@ -204,10 +204,12 @@ func variableOf(fault error, environment map[string]string) string {
 }
 
 // discovery matches the variables that Kubernetes sets in each pod for a Service named campaignd or
-// campaignd-something: CAMPAIGND_SERVICE_HOST, CAMPAIGND_SERVICE_PORT_ADMIN,
-// CAMPAIGND_PORT_8080_TCP_ADDR
+// campaignd-something, with their values: CAMPAIGND_SERVICE_HOST=10.0.0.11,
+// CAMPAIGND_SERVICE_PORT_ADMIN=9090, CAMPAIGND_PORT=tcp://10.0.0.11:9090,
+// CAMPAIGND_PORT_9090_TCP_ADDR=10.0.0.11
 // (https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables).
-var discovery = regexp.MustCompile(`_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)$|_PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?$`)
+var discovery = regexp.MustCompile(
+	`_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)=|_PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?=|_PORT=(tcp|udp|sctp)://`)
 
 // testVariables are the variables that the tests' build reads (internal/mutant).
 var testVariables = []string{"CAMPAIGND_MUTANT", "CAMPAIGND_CRASH", "CAMPAIGND_STOP", "CAMPAIGND_LONG", "CAMPAIGND_BOOT_ID"}
@@ -226,7 +228,7 @@ func unknown(known []string, members map[string][]string, environment map[string
 	for _, name := range slices.Sorted(maps.Keys(environment)) {
 		key, ok := strings.CutPrefix(name, ours)
 		if !ok || environment[name] == "" || slices.Contains(known, name) || slices.Contains(testVariables, name) ||
-			slices.Contains(remoteVariables, name) || discovery.MatchString(name) {
+			slices.Contains(remoteVariables, name) || discovery.MatchString(name+"="+environment[name]) {
 			continue
 		}
 		if near := nearestBelow(name, members); near != "" {

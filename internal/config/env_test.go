@@ -60,6 +60,7 @@ func TestAVariableThatNamesNoKeyIsRefused(t *testing.T) {
 		"CAMPAIGND_NUMBERS_CONN_1_RAET": "did you mean CAMPAIGND_NUMBERS_CONN_1_RATE?",
 		"CAMPAIGND_NUMBERS_X_ACOUNT":    "did you mean CAMPAIGND_NUMBERS_X_ACCOUNT?",
 		"CAMPAIGND_NUMBERS_RATE":        "CAMPAIGND_NUMBERS_RATE in the environment names no key",
+		"CAMPAIGND_LISTEN_PORT":         "CAMPAIGND_LISTEN_PORT in the environment names no key",
 	} {
 		if _, err := Load("none", false, env(name, "5")); !strings.Contains(errorText(err), want) {
 			t.Errorf("%s: got %q, want %q in it", name, errorText(err), want)
