@@ -1,6 +1,7 @@
 package reporting
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"encoding/csv"
@@ -55,6 +56,9 @@ type rate struct {
 // rateColumns are the columns of the file of rates.
 var rateColumns = []string{"market", "category", "currency", "rate", "from"}
 
+// byteOrderMark is the mark with which Excel begins a "CSV UTF-8" file.
+const byteOrderMark = "\ufeff"
+
 // ReadRates reads a CSV file with the columns market (ISO 3166-1, or * for every other), category,
 // currency (ISO 4217), rate and from (the first day on which it holds, in UTC). An error names the
 // file and the line.
@@ -64,10 +68,14 @@ func ReadRates(path string) (*Rates, error) {
 		return nil, err
 	}
 	defer f.Close()
-	r := csv.NewReader(f)
+	text := bufio.NewReader(f)
+	if mark, _ := text.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
+		_, _ = text.Discard(len(byteOrderMark))
+	}
+	r := csv.NewReader(text)
 	head, err := r.Read()
 	if err != nil || !slices.Equal(head, rateColumns) {
-		return nil, fmt.Errorf("%s:1: want the columns %s", path, strings.Join(rateColumns, ","))
+		return nil, fmt.Errorf("%s:1: want the columns %s, got %.100q", path, strings.Join(rateColumns, ","), strings.Join(head, ","))
 	}
 	rates, seen := &Rates{}, map[string]int{}
 	for {

@@ -38,7 +38,7 @@ func day(n int) time.Time { return time.Date(2026, 10, n, 12, 0, 0, 0, time.UTC)
 // Three markets, two currencies, a rate that changes, a missing rate, and messages that cost
 // nothing. The sums are by hand.
 func TestARunsCostIsCountedByHand(t *testing.T) {
-	rs, err := rates(t, `market,category,currency,rate,from
+	rs, err := rates(t, byteOrderMark+`market,category,currency,rate,from
 DE,marketing,EUR,0.1131,2026-09-01
 DE,marketing,EUR,0.12,2026-10-10
 NG,marketing,USD,0.0516,2026-09-01
@@ -100,7 +100,7 @@ func TestAFileOfRatesNamesItsFaults(t *testing.T) {
 	const head = "market,category,currency,rate,from\n"
 	for text, want := range map[string]string{
 		"":              ":1: want the columns",
-		"market,rate\n": ":1: want the columns",
+		"market,rate\n": `:1: want the columns market,category,currency,rate,from, got "market,rate"`,
 		head + "Germany,marketing,EUR,1,2026-10-01\n":                           ":2: market",
 		head + "DE,,EUR,1,2026-10-01\n":                                         ":2: category is empty",
 		head + "DE,marketing,Euro,1,2026-10-01\n":                               ":2: currency",
