@@ -49,8 +49,8 @@ func (s *served) signIn(ctx context.Context, key string) {
 	}
 }
 
-// ready is true for a page that takes clicks and keys: chromium ignores those that come before the
-// first paint, which on a busy machine is after the page was loaded.
+// ready is true for a page that was painted. Nobody clicks on a page before that, and a page may be
+// loaded earlier.
 const ready = `document.readyState == "complete" && performance.getEntriesByType("paint").length > 0`
 
 // open opens a page of the console.
