@@ -1,4 +1,4 @@
-package main
+package conventions
 
 import (
 	"go/ast"
