@@ -52,6 +52,19 @@ build-otel: #+ build ./campaignd with OpenTelemetry traces
 demo: ## send 2,000 messy rows to the built-in sandbox, print the report
 	go run ./cmd/campaignd demo
 
+BASE ?= $(shell git merge-base HEAD origin/main 2>/dev/null || git rev-parse HEAD)
+.PHONY: quick
+quick: ## before a commit: format, build, rules, the nearest tests, new lint findings (BASE=COMMIT)
+	scripts/quick.sh $(BASE)
+
+.PHONY: affected
+affected: ## before a push: every test that can see the change since BASE, with race, and its mutations
+	scripts/affected.sh $(BASE)
+
+.PHONY: night
+night: #+ run every suite whole, and record the results in .ci/night (90 minutes)
+	.ci/run night
+
 .PHONY: test
 test: ## run the tests that take at most some seconds each
 	go test ./...
@@ -77,6 +90,15 @@ RACE := CGO_ENABLED=1 go test -tags long -race -gcflags=modernc.org/...=-race=fa
 race: ## run the concurrent packages under the race detector
 	$(RACE) $(CONCURRENT)
 	$(RACE) ./campaign/sender -seeds 10 -replay 0
+
+PACKAGES ?= $(CONCURRENT)
+.PHONY: race-quick concurrent
+race-quick: #+ run the quick tests of PACKAGES under the race detector
+	$(subst -tags long ,,$(RACE)) -vet=off $(filter-out ./campaign/sender,$(PACKAGES))
+	$(if $(filter ./campaign/sender,$(PACKAGES)),$(subst -tags long ,,$(RACE)) -vet=off ./campaign/sender -seeds 2 -replay 0)
+
+concurrent: # list them
+	@go list -f '{{.Dir}}' $(CONCURRENT) ./campaign/sender | sed 's|^$(CURDIR)|.|'
 
 .PHONY: browser
 browser: #+ open the HTML reports and the console in chromium: axe-core, a phone and a desk, both themes, print
@@ -220,6 +242,12 @@ else
 	git worktree remove --force bin/old
 	$(UPGRADE) -old $(CURDIR)/bin/campaignd-old
 endif
+
+# Kills, kills in a cluster, kills over the Cloud API, and a STOP that a killed process received.
+.PHONY: faults-quick
+faults-quick: #+ the four scenes of faults whose promises matter most
+	$(FAULTS) ./internal/daemon/harness \
+		-run '^(TestNobodyIsSentToTwiceOrLostByKilledProcesses|TestClusterNobodyIsSentToTwiceOrLost|TestKilledProcessesOverTheCloudAPI|TestStopIsObeyedByKilledProcesses)$$'
 
 .PHONY: faults
 faults: ## harness and cluster at once

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -38,11 +39,20 @@ func proofs(words []string) (all []proof) {
 	return all
 }
 
-// chosen reports whether the arguments name the entry, or a file that it changes.
+// chosen reports whether the arguments name the entry, a file or folder that it changes, or a file
+// of tests in the package of one of its proofs.
 func (o *options) chosen(e entry) bool {
 	return len(o.args) == 0 || slices.ContainsFunc(o.args, func(arg string) bool {
-		return arg == e.name || slices.ContainsFunc(e.changes, func(c change) bool { return strings.HasPrefix(c.file, arg) })
+		return arg == e.name ||
+			slices.ContainsFunc(e.changes, func(c change) bool { return strings.HasPrefix(c.file, arg) }) ||
+			strings.HasSuffix(arg, "_test.go") && slices.ContainsFunc(e.proofs, func(p proof) bool { return p.Package == "./"+path.Dir(arg) })
 	})
+}
+
+// isFile reports whether an argument names a file or folder of the repository.
+func (o *options) isFile(arg string) bool {
+	_, err := os.Stat(filepath.Join(o.root, arg))
+	return err == nil
 }
 
 // tryWritten builds the program with all mutations of the lists. Each proof of each entry must
@@ -64,7 +74,7 @@ func (o *options) tryWritten(ctx context.Context) (code int, err error) {
 			}
 		}
 	}
-	if len(list) == 0 {
+	if len(list) == 0 && !slices.ContainsFunc(o.args, o.isFile) {
 		return 1, fmt.Errorf("no mutation has the name or the file %s", strings.Join(o.args, " "))
 	}
 	for _, p := range packages {
