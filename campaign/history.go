@@ -10,7 +10,7 @@ const (
 	HistoryState     HistoryKind = "state"      // Value is the State; Detail has the reason of a pause
 	HistoryWanted    HistoryKind = "wanted"     // Value is what an operator wants: a Wanted
 	HistoryLimits    HistoryKind = "limits"     // Value is the LimitChange in JSON: all that differs from the launch
-	HistoryCanary    HistoryKind = "canary"     // the other rows were released; without Who because the canary was good
+	HistoryCanary    HistoryKind = "canary"     // the other rows were released, by Who or by a verdict; its Detail says what that saw
 	HistoryHold      HistoryKind = "hold"       // it began or changed; Value is the HoldScope, ID what is held, Detail the reason
 	HistoryHoldEnded HistoryKind = "hold_ended" // it was lifted; one whose time is over has no entry
 )

@@ -103,9 +103,9 @@ type RunLedger interface {
 	SetAssets(ctx context.Context, no RunNo, assets []Asset) error
 	// Assets returns the header media of a run, by connection.
 	Assets(ctx context.Context, no RunNo) ([]Asset, error)
-	// ReleaseCanary lets senders claim the segments that wait for the canary of the run. Without who
-	// the canary was good. It may be repeated.
-	ReleaseCanary(ctx context.Context, no RunNo, who string) error
+	// ReleaseCanary lets senders claim the segments that wait for the canary of the run. The history
+	// has who, the operator who asked for it, or seen, what the verdict saw. It may be repeated.
+	ReleaseCanary(ctx context.Context, no RunNo, who, seen string) error
 	// FinishRuns ends every Running or Ready run whose segments are all done: it becomes Finished, or
 	// Cancelled when the operator wants that. It returns the runs that it ended. A parked segment
 	// whose last doubt has been proven is done, although its wake time has not come.

@@ -44,6 +44,9 @@ type Report struct {
 	// RefusedEvents says which events of webhooks are refused for their signature, so that the totals
 	// lack statuses; "": none. The caller sets it.
 	RefusedEvents string `json:"refused_events,omitempty"`
+	// NoEvents says that no event has come about accepted messages, so that nobody knows whether they
+	// were delivered; "": events have come.
+	NoEvents string `json:"no_events,omitempty"`
 	// Holds stop messages of the run now. The caller sets them: what a hold names of a connection is
 	// not in the ledger.
 	Holds []wording.HoldState `json:"holds"`
@@ -148,6 +151,7 @@ func Build(ctx context.Context, l campaign.ReportLedger, run campaign.Run) (*Rep
 		Accepted: funnel.Accepted, Sent: funnel.Sent, Delivered: funnel.Delivered, Read: funnel.Read, Failed: funnel.Failed,
 		Adopted: funnel.Adopted, MaybeDuplicate: funnel.MaybeDuplicate, Ambiguous: funnel.Ambiguous,
 	}
+	r.NoEvents = wording.Unseen(funnel.Accepted, r.Totals[campaign.Accepted], run.State.Ended())
 	if r.Responses, err = l.Responses(ctx, run.No); err != nil {
 		return nil, fmt.Errorf("report of run %s: %w", run.ID(), err)
 	}

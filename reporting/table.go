@@ -90,8 +90,10 @@ func (p page) holds(r *Report) {
 	if len(lines) > 0 {
 		p.block("held", lines)
 	}
-	if r.RefusedEvents != "" {
-		p.block("webhooks", []entry{{"refused", "", r.RefusedEvents}})
+	lines = slices.DeleteFunc([]entry{{"refused", "", r.RefusedEvents}, {"missing", "", r.NoEvents}},
+		func(e entry) bool { return e.words == "" })
+	if len(lines) > 0 {
+		p.block("webhooks", lines)
 	}
 }
 

@@ -78,7 +78,7 @@ func Resume(ctx context.Context, l campaign.RunLedger, r campaign.Run, who strin
 		return Outcome{}, fmt.Errorf("%w: %s waits for approval; `campaignd approve %[2]s` releases it", campaign.ErrNotNow, r.ID())
 	}
 	if r.Reason == campaign.PausedByCanary { // before the run is Ready: an operator who is interrupted repeats the command
-		if err := l.ReleaseCanary(ctx, r.No, who); err != nil {
+		if err := l.ReleaseCanary(ctx, r.No, who, ""); err != nil {
 			return Outcome{}, fmt.Errorf("release %s: %w", r.ID(), err)
 		}
 	}

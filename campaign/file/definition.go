@@ -203,12 +203,15 @@ type FollowUp struct {
 }
 
 // Canary is the policy that sends to a few recipients first, and to the others when few of those
-// messages failed.
+// messages failed and enough were delivered.
 type Canary struct {
 	// Count is how many recipients get the first messages.
 	Count int64 `yaml:"count" json:"count"`
 	// MaxFailed is the share of these messages that may fail; default 0.05.
 	MaxFailed float64 `yaml:"max_failed,omitempty" json:"max_failed,omitempty"`
+	// MinDelivered is the share of the accepted messages that must be reported delivered before the
+	// others are sent; default 0.5, 0: none.
+	MinDelivered float64 `yaml:"min_delivered,omitempty" json:"min_delivered,omitempty"`
 	// Wait is how long statuses are awaited after the last answer; default 15m.
 	Wait campaign.Duration `yaml:"wait,omitempty" json:"wait,omitempty"`
 }

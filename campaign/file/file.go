@@ -18,6 +18,7 @@ const (
 	defaultDoubtWindow = campaign.Duration(40 * time.Minute)
 	defaultCanaryWait  = campaign.Duration(15 * time.Minute)
 	defaultMaxFailed   = 0.05
+	defaultDelivered   = 0.5
 	defaultMaxOptOuts  = 0.10
 	defaultGrace       = campaign.Duration(30 * time.Minute)
 	defaultMisfire     = "skip"
@@ -116,6 +117,9 @@ func (d *Definition) setDefaults(given func(key string) bool) {
 		c.Wait = cmp.Or(c.Wait, defaultCanaryWait)
 		if !given("policies.canary.max_failed") {
 			c.MaxFailed = defaultMaxFailed
+		}
+		if !given("policies.canary.min_delivered") {
+			c.MinDelivered = defaultDelivered
 		}
 	}
 	if s := d.Schedule; s != nil {

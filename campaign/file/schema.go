@@ -243,7 +243,7 @@ func schemaNotes() []note {
 			more: func(s *jsonschema.Schema) {
 				s.Minimum, s.Maximum, s.Default = "1", json.Number(fmt.Sprint(maxFollowUps)), 1
 			}},
-		{path: "policies.canary", text: "Send to a few recipients first, and to the others when few of those messages failed."},
+		{path: "policies.canary", text: "Send to a few recipients first, and to the others when few of those messages failed and enough were delivered."},
 		{path: "policies.canary.count", text: "How many recipients, chosen by a hash.", examples: []any{200},
 			more: func(s *jsonschema.Schema) { s.Minimum, s.Maximum = "1", json.Number(fmt.Sprint(maxCanary)) }},
 		{path: "policies.canary.max_failed",
@@ -251,6 +251,11 @@ func schemaNotes() []note {
 			examples: []any{0.02},
 			more: func(s *jsonschema.Schema) {
 				s.ExclusiveMinimum, s.Maximum, s.Default = "0", "1", defaultMaxFailed
+			}},
+		{path: "policies.canary.min_delivered",
+			text: "The share of the accepted ones that must be reported delivered. If it is not reached an hour after wait, the run is paused.",
+			more: func(s *jsonschema.Schema) {
+				s.Minimum, s.Maximum, s.Default = "0", "1", defaultDelivered
 			}},
 		{path: "policies.canary.wait", text: "How long statuses are awaited after the last of them was answered.",
 			more: func(s *jsonschema.Schema) { s.Default = defaultCanaryWait.String() }},

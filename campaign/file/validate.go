@@ -267,6 +267,10 @@ func (s *Source) checkCanary(c *Canary) {
 		s.at("policies.canary.max_failed", fmt.Sprintf("%g; want a share above 0, at most 1", c.MaxFailed),
 			"a share below 1 / count lets none fail")
 	}
+	if !(c.MinDelivered >= 0 && c.MinDelivered <= 1) { // also NaN
+		s.at("policies.canary.min_delivered", fmt.Sprintf("%g; want a share from 0 to 1", c.MinDelivered),
+			"0 sends the others without a report of a delivery")
+	}
 	s.between("policies.canary.wait", c.Wait, time.Second, 72*time.Hour)
 }
 

@@ -81,10 +81,16 @@ type CanaryVerdict struct {
 // canaryJudging is how long another process waits for the verdict of one that may have died.
 const canaryJudging = 15 * time.Second
 
+// canaryLate is how long deliveries are awaited after the policy's wait. The platform may hold the
+// messages of a new template for up to an hour, and reports nothing meanwhile
+// (docs/service.md#template-events).
+const canaryLate = time.Hour
+
 // CheckCanary looks at the canary of a run. When all of its messages have an answer, and the
 // policy's wait is over, it releases the rest of the list, or pauses the run because too many
-// failed. It may be called often and by every replica: the lease of a job measures the wait on the
-// ledger's clock and lets one of them decide (docs/limits.md#canary).
+// failed. While too few were reported delivered it waits for up to canaryLate, and then pauses the
+// run. It may be called often and by every replica: the leases of jobs measure the waits on the
+// ledger's clock and let one of them decide (docs/limits.md#canary).
 func CheckCanary(ctx context.Context, l CanaryLedger, run campaign.Run, policy *file.Canary, owner string) (v CanaryVerdict, err error) {
 	if policy == nil || !run.State.Sends() || run.Wanted != campaign.WantRun {
 		return v, nil
@@ -120,17 +126,33 @@ func CheckCanary(ctx context.Context, l CanaryLedger, run campaign.Run, policy *
 			return v, err
 		}
 	}
-	if v.Sentence = r.fault(policy.MaxFailed, v.Waiting); v.Sentence != "" {
+	v.Sentence = r.fault(policy.MaxFailed, v.Waiting)
+	if v.Sentence == "" && !r.enough(policy.MinDelivered) {
+		if over, err := lateOver(ctx, l, run, owner); err != nil || !over {
+			return v, err
+		}
+		v.Sentence = r.missing(policy, v.Waiting)
+	}
+	if v.Sentence != "" {
 		v.Paused, err = l.SetState(ctx, run.No, []campaign.State{campaign.Ready, campaign.Running}, campaign.Paused,
 			campaign.PausedByCanary, v.Sentence)
 		return v, err
 	}
-	v.Sentence = fmt.Sprintf("%d of %d failed", r.failed, r.sent)
-	if err := l.ReleaseCanary(ctx, run.No, ""); err != nil {
+	v.Sentence = fmt.Sprintf("%d of %d failed, %d of the %d accepted were reported delivered", r.failed, r.sent, r.delivered, r.accepted)
+	if err := l.ReleaseCanary(ctx, run.No, "", v.Sentence); err != nil {
 		return v, fmt.Errorf("release %s: %w", run.ID(), err)
 	}
 	v.Released = true
 	return v, nil
+}
+
+// lateOver reports whether canaryLate is over. The first call begins it.
+func lateOver(ctx context.Context, l CanaryLedger, run campaign.Run, owner string) (bool, error) {
+	lease, ok, err := l.AcquireJob(ctx, fmt.Sprint("canary deliveries ", run.No), owner, canaryLate)
+	if err != nil {
+		return false, fmt.Errorf("check the canary of %s: %w", run.ID(), err)
+	}
+	return ok && lease.Epoch > 1, nil
 }
 
 // CanaryJob is the job whose first lease is the wait for the statuses of a run's canary.
@@ -148,9 +170,12 @@ func AwaitingCanary(segments []campaign.SegmentState) (n int64) {
 
 // canaryResult counts what became of a run whose other rows are queued.
 type canaryResult struct {
-	open, sent, failed int64
-	why                []campaign.Tally // of failed, refused and unknown
-	restored           int64            // left out of them
+	open, sent, failed  int64
+	accepted, delivered int64            // of sent
+	silent              int64            // of accepted: no event has come about them
+	expired             int64            // skipped because the time of the run was over
+	why                 []campaign.Tally // of failed, refused and unknown
+	restored            int64            // left out of them
 }
 
 func resultOf(tallies []campaign.Tally) (r canaryResult) {
@@ -159,12 +184,24 @@ func resultOf(tallies []campaign.Tally) (r canaryResult) {
 		case campaign.Queued, campaign.Sending, campaign.InDoubt:
 			r.open += t.N
 		case campaign.Skipped:
+			if t.Reason == string(campaign.Expired) {
+				r.expired += t.N
+			}
 		case campaign.Failed, campaign.Refused, campaign.Unknown:
 			r.failed += t.N
 			r.why = append(r.why, t)
 			r.sent += t.N
+			if t.Status == campaign.Failed {
+				r.accepted += t.N
+			}
 		default:
-			r.sent += t.N
+			r.sent, r.accepted = r.sent+t.N, r.accepted+t.N
+			switch t.Status {
+			case campaign.Accepted:
+				r.silent += t.N
+			case campaign.Delivered, campaign.Read:
+				r.delivered += t.N
+			}
 		}
 	}
 	return r
@@ -198,11 +235,25 @@ func (r canaryResult) fault(most float64, waiting int64) string {
 	case r.sent == 0 && r.restored > 0:
 		return fmt.Sprintf("the ledger went back in time, so nobody knows whether any message of its canary was sent; "+
 			"resume sends the other %d", waiting)
+	case r.sent == 0 && r.expired == 0:
+		return fmt.Sprintf("every row of its canary was skipped, so nothing is known of its messages; resume sends the other %d", waiting)
 	case share > most:
 		return fmt.Sprintf("%d of the %s of its canary failed (%s): %.1f %%, and at most %.1f %% may; resume sends the other %d",
 			r.failed, sentence.Count(r.sent, "message", "messages"), r.codes(), 100*share, 100*most, waiting)
 	}
 	return ""
+}
+
+// enough reports whether as many of the accepted messages were delivered as the policy wants.
+func (r canaryResult) enough(least float64) bool {
+	return float64(r.delivered) >= least*float64(r.accepted)
+}
+
+// missing says which deliveries were not reported.
+func (r canaryResult) missing(policy *file.Canary, waiting int64) string {
+	return fmt.Sprintf("only %d of the %d accepted messages of its canary were reported delivered within %s after the last answer, "+
+		"and at least %.1f %% must be (policies.canary.min_delivered); no event has come about %d of them; resume sends the other %d",
+		r.delivered, r.accepted, policy.Wait.Std()+canaryLate, 100*policy.MinDelivered, r.silent, waiting)
 }
 
 // share is the part of the messages that failed.

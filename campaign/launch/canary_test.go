@@ -141,9 +141,9 @@ func (l tallied) Tallies(context.Context, campaign.RunNo) ([]campaign.Tally, cam
 }
 
 // verdictOf asks for the verdict on a canary until it comes.
-func verdictOf(t *testing.T, l campaign.Ledger, run campaign.Run) (v launch.CanaryVerdict) {
+func verdictOf(t *testing.T, l campaign.Ledger, run campaign.Run, least float64) (v launch.CanaryVerdict) {
 	t.Helper()
-	policy := &file.Canary{Count: 100, MaxFailed: 0.02, Wait: campaign.Duration(time.Millisecond)}
+	policy := &file.Canary{Count: 100, MaxFailed: 0.02, MinDelivered: least, Wait: campaign.Duration(time.Millisecond)}
 	for end := time.Now().Add(4 * time.Minute); v.Sentence == "" && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		var err error
 		if v, err = launch.CheckCanary(t.Context(), l, run, policy, "a"); err != nil {
@@ -177,7 +177,7 @@ func TestADoubtOfAQuarantineIsNoFailureOfTheCanary(t *testing.T) {
 		paused             bool
 		want               string
 	}{
-		{97, 3, 3, false, "0 of 97 failed"},
+		{97, 3, 3, false, "0 of 97 failed, 97 of the 97 accepted were reported delivered"},
 		{95, 5, 2, true, "3 of the 98 messages of its canary failed (3 x unknown): 3.1 %, and at most 2.0 % may; resume sends the other 5900"},
 		{0, 100, 100, true, "the ledger went back in time, so nobody knows whether any message of its canary was sent; " +
 			"resume sends the other 5900"},
@@ -186,7 +186,7 @@ func TestADoubtOfAQuarantineIsNoFailureOfTheCanary(t *testing.T) {
 		run, _ := importCanary(t, l, 0)
 		counted := tallied{l, []campaign.Tally{{Status: campaign.Queued, N: 5900}, {Status: campaign.Delivered, N: c.delivered},
 			{Status: campaign.Unknown, N: c.unknown}}}
-		if v := verdictOf(t, restored{counted, c.restored}, run); v.Paused != c.paused || v.Released == c.paused || v.Sentence != c.want {
+		if v := verdictOf(t, restored{counted, c.restored}, run, 0); v.Paused != c.paused || v.Released == c.paused || v.Sentence != c.want {
 			t.Errorf("%d of %d unknown ones are of the quarantine: got %+v, want paused %v: %s", c.restored, c.unknown, v, c.paused, c.want)
 		}
 	}
@@ -198,7 +198,7 @@ func TestUnknownIsAFailureOfTheCanary(t *testing.T) {
 		l := openLedger(t)
 		run, _ := importCanary(t, l, 0)
 		counted := tallied{l, []campaign.Tally{{Status: campaign.Queued, N: 5900}, {Status: campaign.Delivered, N: 97}, {Status: status, N: 3}}}
-		if v := verdictOf(t, counted, run); v.Paused != paused || v.Released == paused {
+		if v := verdictOf(t, counted, run, 0); v.Paused != paused || v.Released == paused {
 			t.Errorf("3 of 100 are %s: got %+v, want paused %v", status, v, paused)
 		}
 	}
@@ -248,7 +248,7 @@ func TestTheRestOfAListWaitsForItsCanary(t *testing.T) {
 		paused   bool
 		sentence string
 	}{
-		{2, false, "2 of 100 failed"},
+		{2, false, "2 of 100 failed, 0 of the 100 accepted were reported delivered"},
 		{3, true, "3 of the 100 messages of its canary failed (3 x 131026): 3.0 %, and at most 2.0 % may; resume sends the other 5900"},
 	} {
 		l := openLedger(t)
@@ -302,6 +302,68 @@ func TestTheRestOfAListWaitsForItsCanary(t *testing.T) {
 		}
 		if n := sendCanary(t, l, run, 0); n != 5900 {
 			t.Errorf("%d messages could be sent after the verdict, want the other 5900", n)
+		}
+	}
+}
+
+// brief is a ledger that counts as a test says, and on which an hour is short.
+type brief struct {
+	tallied
+	asked map[string]time.Duration
+}
+
+func (l brief) AcquireJob(ctx context.Context, name, owner string, d time.Duration) (campaign.JobLease, bool, error) {
+	l.asked[strings.TrimRight(name, " 0123456789")] = d
+	if d == time.Hour {
+		d = 200 * time.Millisecond
+	}
+	return l.Ledger.AcquireJob(ctx, name, owner, d)
+}
+
+func (l brief) RenewJob(ctx context.Context, lease campaign.JobLease, _ time.Duration) (campaign.JobLease, error) {
+	return l.Ledger.RenewJob(ctx, lease, time.Millisecond)
+}
+
+// The platform may hold the messages of a canary for an hour without a word. That is no success.
+func TestACanaryWaitsAnHourForDeliveries(t *testing.T) {
+	for _, c := range []struct {
+		delivered int64
+		least     float64
+		want      string
+	}{
+		{0, 0.5, "only 0 of the 96 accepted messages of its canary were reported delivered within 1h0m0.001s after the last answer, and at " +
+			"least 50.0 % must be (policies.canary.min_delivered); no event has come about 95 of them; resume sends the other 5900"},
+		{47, 0.5, "only 47 of the 96 accepted messages of its canary were reported delivered within 1h0m0.001s after the last answer, and at " +
+			"least 50.0 % must be (policies.canary.min_delivered); no event has come about 48 of them; resume sends the other 5900"},
+		{48, 0.5, ""}, {0, 0, ""},
+	} {
+		db := openLedger(t)
+		run, _ := importCanary(t, db, 0)
+		l := brief{tallied{db, []campaign.Tally{{Status: campaign.Queued, N: 5900}, {Status: campaign.Delivered, N: c.delivered},
+			{Status: campaign.Accepted, N: 95 - c.delivered}, {Status: campaign.Failed, N: 1}, {Status: campaign.Skipped, N: 4}}},
+			map[string]time.Duration{}}
+		began := time.Now()
+		v := verdictOf(t, l, run, c.least)
+		if c.want == "" {
+			if !v.Released || v.Paused {
+				t.Errorf("%d delivered, at least %g: got %+v, want the rest released", c.delivered, c.least, v)
+			}
+			continue
+		}
+		if !v.Paused || v.Sentence != c.want || time.Since(began) < 200*time.Millisecond || l.asked["canary deliveries"] != time.Hour {
+			t.Errorf("%d delivered, at least %g: got %+v after %s, %v; want a pause after an hour: %s", c.delivered, c.least, v,
+				time.Since(began), l.asked, c.want)
+		}
+	}
+}
+
+func TestACanaryOfSkippedRowsShowsNothing(t *testing.T) {
+	for reason, paused := range map[campaign.SkipReason]bool{campaign.OptedOut: true, campaign.Expired: false} {
+		l := openLedger(t)
+		run, _ := importCanary(t, l, 0)
+		counted := tallied{l, []campaign.Tally{{Status: campaign.Queued, N: 5900}, {Status: campaign.Skipped, Reason: string(reason), N: 100}}}
+		if v := verdictOf(t, counted, run, 0.5); v.Paused != paused || v.Released == paused {
+			t.Errorf("all are skipped (%s): got %+v, want paused %v", reason, v, paused)
 		}
 	}
 }

@@ -27,18 +27,18 @@ type OptOutLedger interface {
 
 // OptOutVerdict is what the breaker of opt-outs found.
 type OptOutVerdict struct {
-	// Delivered is how many messages of the run were delivered, when they were counted. The next call
-	// wants it, so that it counts again only when the breaker could trip.
+	// Delivered is how many messages of the run were reported delivered, when they were counted. The
+	// next call wants it, so that it counts again only when the breaker could trip.
 	Delivered int64
 	Counted   bool   // this call read the whole run
 	Paused    bool   // this call paused the run
 	Sentence  string // of a pause, for people
 }
 
-// CheckOptOuts pauses a run whose recipients opt out: more than the share most of those to whom it
-// delivered, and at least optOutsLeast. delivered is that of an earlier verdict, or 0. It may be
-// called often and by every replica: the lease of a job lets one of them decide, and stays after a
-// pause, so that the breaker trips once per run (docs/limits.md#opt-outs).
+// CheckOptOuts pauses a run whose recipients opt out: more than the share most of those to whom a
+// delivery was reported, and at least optOutsLeast. delivered is that of an earlier verdict, or 0.
+// It may be called often and by every replica: the lease of a job lets one of them decide, and
+// stays after a pause, so that the breaker trips once per run (docs/limits.md#opt-outs).
 func CheckOptOuts(
 	ctx context.Context, l OptOutLedger, run campaign.Run, most float64, delivered int64, owner string,
 ) (v OptOutVerdict, err error) {
@@ -58,7 +58,9 @@ func CheckOptOuts(
 	v.Counted = true
 	n, err := l.OptOuts(ctx, run.No, run.StartedAt)
 	if err == nil && over(n) {
-		v.Delivered, err = deliveredOf(ctx, l, run.No)
+		var funnel campaign.Funnel
+		_, funnel, err = l.Tallies(ctx, run.No)
+		v.Delivered = funnel.Delivered
 	}
 	if err != nil {
 		return v, err
@@ -66,8 +68,13 @@ func CheckOptOuts(
 	if !over(n) {
 		return v, l.ReleaseJob(ctx, lease)
 	}
+	since := run.StartedAt.UTC().Format(time.RFC3339)
 	v.Sentence = fmt.Sprintf("%d of the %d recipients to whom it delivered since %s opted out: %.1f %%, and at most %.1f %% may",
-		n, v.Delivered, run.StartedAt.UTC().Format(time.RFC3339), 100*float64(n)/float64(max(v.Delivered, 1)), 100*most)
+		n, v.Delivered, since, 100*float64(n)/float64(max(v.Delivered, 1)), 100*most)
+	if v.Delivered == 0 {
+		v.Sentence = fmt.Sprintf("%d recipients opted out since %s, and no delivery was reported, so it is not known of how many; "+
+			"at most %.1f %% may", n, since, 100*most)
+	}
 	sending := []campaign.State{campaign.Ready, campaign.Running}
 	v.Paused, err = l.SetState(ctx, run.No, sending, campaign.Paused, campaign.PausedByBreaker, v.Sentence)
 	if err != nil || !v.Paused {
@@ -75,14 +82,4 @@ func CheckOptOuts(
 	}
 	_, err = l.RenewJob(ctx, lease, optOutsTripped)
 	return v, err
-}
-
-// deliveredOf counts the messages of a run that were delivered. While no status says so, it counts
-// the accepted ones.
-func deliveredOf(ctx context.Context, l OptOutLedger, no campaign.RunNo) (int64, error) {
-	_, funnel, err := l.Tallies(ctx, no)
-	if funnel.Delivered == 0 {
-		return funnel.Accepted, err
-	}
-	return funnel.Delivered, err
 }

@@ -12,7 +12,7 @@ import (
 	"campaignd/recipients"
 )
 
-// thousandSent imports 1,000 rows and sends all of them.
+// thousandSent imports 1,000 rows, and sends and delivers all of them.
 func thousandSent(t *testing.T, l campaign.Ledger) campaign.Run {
 	t.Helper()
 	path := writeFile(t, "stops.csv", canaryList(1000))
@@ -25,6 +25,14 @@ func thousandSent(t *testing.T, l campaign.Ledger) campaign.Run {
 		t.Fatal(err)
 	}
 	sendCanary(t, l, run, 0)
+	var delivered []campaign.StatusEvent
+	for seq := range int64(1000) {
+		delivered = append(delivered, campaign.StatusEvent{MessageID: fmt.Sprintf("wamid.%d.%d", run.No, seq), Connection: "conn_1",
+			Status: campaign.Delivered, At: time.Now(), ReceivedAt: time.Now()})
+	}
+	if _, err := l.Apply(t.Context(), campaign.Events{Statuses: delivered}); err != nil {
+		t.Fatal(err)
+	}
 	run, err := l.Run(t.Context(), run.No)
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +80,7 @@ func TestManyOptOutsPauseARunOnce(t *testing.T) {
 		}
 	}
 	if delivered != 1000 {
-		t.Errorf("got %d delivered, want the 1000 accepted, since no status came", delivered)
+		t.Errorf("got %d delivered, want 1000", delivered)
 	}
 	optOut(101)
 	v := judge(0.10)

@@ -28,6 +28,9 @@ type Answer struct {
 	// RefusedEvents says which events of webhooks are refused for their signature, so that neither
 	// statuses nor opt-outs are seen; "": none. The caller of Explain sets it.
 	RefusedEvents string `json:"refused_events,omitempty"`
+	// NoEvents says that no event has come about accepted messages, so that nobody knows whether they
+	// were delivered; "": events have come.
+	NoEvents string `json:"no_events,omitempty"`
 	// Holds stop messages of the run, over all of its connections or some.
 	Holds  []wording.HoldState `json:"holds"`
 	Totals Totals              `json:"totals"`
@@ -50,6 +53,7 @@ type Answer struct {
 	sender      bool             // the process that asks sends the run
 	heldBy      campaign.Hold    // if every connection is held: the hold of the first
 	afterCanary int64            // deliveries that wait for the verdict on the canary
+	canary      string           // what was seen of the canary, in brackets; "": not counted
 	postponed   map[string]int64 // queued rows by Tally.Reason
 	at          time.Time
 }
@@ -113,12 +117,17 @@ func Explain(ctx context.Context, l Ledger, run campaign.Run, h Holds, now time.
 		w.Holds = wording.States(RunHolds(run, h.Holds, h.Origin, now), now)
 		w.heldBy, _ = Held(run, h.Holds, h.Origin, now)
 	}
-	tallies, _, err := l.Tallies(ctx, run.No)
+	tallies, funnel, err := l.Tallies(ctx, run.No)
 	if err != nil {
 		return Answer{}, fmt.Errorf("count %s: %w", run.ID(), err)
 	}
+	silent, delivered := int64(0), int64(0)
 	for _, t := range tallies {
 		switch t.Status {
+		case campaign.Accepted:
+			silent += t.N
+		case campaign.Delivered, campaign.Read:
+			delivered += t.N
 		case campaign.Queued:
 			w.Totals.Queued += t.N
 			w.postponed[t.Reason] += t.N
@@ -128,6 +137,8 @@ func Explain(ctx context.Context, l Ledger, run campaign.Run, h Holds, now time.
 			w.Totals.InDoubt += t.N
 		}
 	}
+	w.NoEvents = wording.Unseen(funnel.Accepted, silent, run.State.Ended())
+	w.canary = fmt.Sprintf(" (%d of the %d accepted messages were reported delivered)", delivered, funnel.Accepted)
 	lanes, err := l.Lanes(ctx, run.No)
 	if err != nil {
 		return Answer{}, fmt.Errorf("read the lanes of %s: %w", run.ID(), err)
@@ -310,8 +321,9 @@ func (w *Answer) answer(run campaign.Run) (limit campaign.LimitedBy, text string
 		return campaign.ByWindow, s
 	}
 	if w.afterCanary > 0 && open == w.afterCanary {
-		return campaign.ByPause, fmt.Sprintf("%s for the verdict on its canary, which `campaignd serve` or `run` gives "+
-			"when policies.canary.wait is over", sentence.Count(open, "row waits", "rows wait"))
+		return campaign.ByPause, fmt.Sprintf("%s for the verdict on its canary%s, which `campaignd serve` or `run` gives "+
+			"when policies.canary.wait is over and as many were delivered as policies.canary.min_delivered wants, or an hour later",
+			sentence.Count(open, "row waits", "rows wait"), w.canary)
 	}
 	if !w.served() && w.Segments.Leased == 0 {
 		switch {

@@ -88,7 +88,10 @@ func (p *past) tell(e campaign.HistoryEntry) string {
 		if e.Who != "" {
 			return "the other rows were released" + by(e.Who)
 		}
-		return "the canary was good, and the other rows were released"
+		if e.Detail == "" {
+			return "the other rows were released after the canary"
+		}
+		return "the other rows were released after the canary: " + e.Detail
 	case campaign.HistoryHoldEnded, campaign.HistoryHold:
 		return p.held(e)
 	}

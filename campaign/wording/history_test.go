@@ -61,7 +61,7 @@ func TestTheStoryOfARunIsTold(t *testing.T) {
 	}
 	want := []string{
 		"launched by desk", "it waited for its approval", "paused by ada", "approved by obi", "the other rows were released by ada",
-		"resumed by ada", "sending began", "the canary was good, and the other rows were released", "paused by nia", "resumed by obi",
+		"resumed by ada", "sending began", "the other rows were released after the canary", "paused by nia", "resumed by obi",
 		"paused by an operator: lunch", "its limits were changed by ada: 12 messages per second",
 		"its limits were changed by an operator: weight 3",
 		"connection conn_1 was held: the number is restricted because people blocked or reported it; " +

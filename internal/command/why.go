@@ -95,6 +95,9 @@ func (p *Program) writeWhy(w why.Answer) error {
 	if w.RefusedEvents != "" {
 		fmt.Fprintf(p.Stdout, "webhooks: %s\n", sentence.Printable(w.RefusedEvents))
 	}
+	if w.NoEvents != "" {
+		fmt.Fprintf(p.Stdout, "webhooks: %s\n", sentence.Printable(w.NoEvents))
+	}
 	if w.State.Ended() {
 		return nil
 	}

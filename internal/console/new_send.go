@@ -74,7 +74,8 @@ func facts(x *operator.Prepared, found *launch.Preflight) []fact {
 		add("Number", "%s", strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", "))
 	}
 	if c := d.Policies.Canary; c != nil {
-		add("Canary", "%s first, at most %.0f\u00a0%% may fail", plot.Count(c.Count), 100*c.MaxFailed)
+		add("Canary", "%s first; at most %.0f\u00a0%% may fail, and %.0f\u00a0%% must be reported delivered", plot.Count(c.Count),
+			100*c.MaxFailed, 100*c.MinDelivered)
 	}
 	if w := d.Window; w != nil {
 		add("Window", "%s", strings.TrimSpace(w.Hours+" "+strings.Join(w.Days, " ")+" "+w.Timezone))

@@ -60,7 +60,11 @@ func textOf(n campaign.Notification, f Data) string {
 	case campaign.NotifyRunFinished:
 		return fmt.Sprintf("%s has ended: %s%s%s", f.Run, n.Reason, because, counted(f.Totals))
 	case campaign.NotifyRunSettled:
-		return fmt.Sprintf("%s is settled%s", f.Run, counted(f.Totals))
+		silent := ""
+		if n := f.Totals[string(campaign.Accepted)]; n > 0 {
+			silent = fmt.Sprintf("; no event has come about the %d accepted ones, so nobody knows whether they were delivered", n)
+		}
+		return fmt.Sprintf("%s is settled%s%s", f.Run, counted(f.Totals), silent)
 	case campaign.NotifyApproval:
 		return fmt.Sprintf("%s waits for approval: `campaignd approve %[1]s`", f.Run)
 	case campaign.NotifyHold, campaign.NotifyHoldEnded:

@@ -14,10 +14,11 @@ import (
 func TestEachKindHasItsSentence(t *testing.T) {
 	run := campaign.Notification{Run: 3, Campaign: "spring", At: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}
 	for kind, want := range map[campaign.NotificationKind]string{
-		campaign.NotifyRunStarted:     "spring-3 has started",
-		campaign.NotifyRunPaused:      "spring-3 is paused (why): a <b> & c",
-		campaign.NotifyRunFinished:    "spring-3 has ended: why: a <b> & c (1 in doubt, 2 sent)",
-		campaign.NotifyRunSettled:     "spring-3 is settled (1 in doubt, 2 sent)",
+		campaign.NotifyRunStarted:  "spring-3 has started",
+		campaign.NotifyRunPaused:   "spring-3 is paused (why): a <b> & c",
+		campaign.NotifyRunFinished: "spring-3 has ended: why: a <b> & c (3 accepted, 1 in doubt, 2 sent)",
+		campaign.NotifyRunSettled: "spring-3 is settled (3 accepted, 1 in doubt, 2 sent); no event has come about the 3 accepted ones, so nobody knows " +
+			"whether they were delivered",
 		campaign.NotifyApproval:       "spring-3 waits for approval: `campaignd approve spring-3`",
 		campaign.NotifyHold:           "a <b> & c",
 		campaign.NotifyBreaker:        "a breaker tripped: a <b> & c",
@@ -28,7 +29,7 @@ func TestEachKindHasItsSentence(t *testing.T) {
 		n.Kind, n.Subject, n.Reason, n.Detail = kind, "inbox/a.csv", "why", "a <b> & c"
 		var totals map[string]int64
 		if kind == campaign.NotifyRunFinished || kind == campaign.NotifyRunSettled {
-			totals = map[string]int64{"sent": 2, "in_doubt": 1}
+			totals = map[string]int64{"accepted": 3, "sent": 2, "in_doubt": 1}
 		}
 		text, err := body(Slack, n, totals)
 		escaped := strings.NewReplacer("&", `\u0026amp;`, "<", `\u0026lt;`, ">", `\u0026gt;`).Replace(want)

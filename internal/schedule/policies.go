@@ -109,7 +109,7 @@ func (c *policies) canary(ctx context.Context, run campaign.Run, def *file.Defin
 	case err != nil:
 		return err
 	case v.Released:
-		c.sc.o.Log.Info("the canary passed: the rest of the list is sent", "run", run.ID(), "verdict", v.Sentence, "rows", v.Waiting)
+		c.sc.o.Log.Info("the rest of the list is sent after its canary", "run", run.ID(), "verdict", v.Sentence, "rows", v.Waiting)
 		c.engine.Poke()
 	case v.Paused:
 		c.sc.o.Log.Warn("run paused", "run", run.ID(), "reason", campaign.PausedByCanary, "detail", v.Sentence)

@@ -175,6 +175,8 @@ func (m *maker) lede() lede {
 		return lede{"The list has no rows", ", so nothing was sent."}
 	case f.Sendable == 0:
 		return lede{"Nobody got the message", ": no row of the list could be sent, and " + rows(skipped) + was(skipped) + " skipped."}
+	case f.Delivered == 0 && t[campaign.Accepted] > 0:
+		s = lede{"No delivery was reported", ", of " + plot.Count(f.Accepted) + " accepted by the service."}
 	case f.Delivered == 0 && ended:
 		s = lede{"Nobody got the message", ", of " + plot.Count(f.Sendable) + " to whom it could be sent."}
 	case f.Delivered == 0:
@@ -262,6 +264,9 @@ func (m *maker) notices() []notice {
 	}
 	if r.RefusedEvents != "" {
 		all = append(all, notice{"stop", "Statuses are missing", []string{capital(plot.Text(r.RefusedEvents, maxWords))}})
+	}
+	if r.NoEvents != "" {
+		all = append(all, notice{"wait", "Statuses are missing", []string{capital(plot.Text(r.NoEvents, maxWords))}})
 	}
 	if n := r.Totals[campaign.InDoubt] + r.Totals[campaign.Unknown]; n > 0 {
 		all = append(all, notice{"doubt", "In doubt: " + rows(n), []string{

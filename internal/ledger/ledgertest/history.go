@@ -122,9 +122,9 @@ var historyPromises = []promise{
 		r := f.create()
 		f.ok(f.l.AppendRows(f.ctx, r.No, 0, deliveries(0, 3), []campaign.Segment{{Run: r.No, Hi: 3, AfterCanary: true}}))
 		f.ok(f.l.FinishImport(f.ctx, r.No, 3, campaign.Ready))
-		f.ok(f.l.ReleaseCanary(f.ctx, r.No, "ada"))
-		f.ok(f.l.ReleaseCanary(f.ctx, r.No, "obi"))
-		if d := cmp.Diff([]string{"state ready  ", "canary   "}, f.told(r.No)); d != "" {
+		f.ok(f.l.ReleaseCanary(f.ctx, r.No, "ada", "3 of 3"))
+		f.ok(f.l.ReleaseCanary(f.ctx, r.No, "obi", ""))
+		if d := cmp.Diff([]string{"state ready  ", "canary   3 of 3"}, f.told(r.No)); d != "" {
 			f.Errorf("history (-want +got):\n%s", d)
 		}
 		h, err := f.l.History(f.ctx, r.No)

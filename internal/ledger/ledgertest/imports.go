@@ -75,7 +75,7 @@ var importPromises = []promise{
 			f.Errorf("ended %+v, %v; want none", rs, err)
 		}
 		for range 2 {
-			f.ok(f.l.ReleaseCanary(f.ctx, r.No, ""))
+			f.ok(f.l.ReleaseCanary(f.ctx, r.No, "", ""))
 		}
 		if d := cmp.Diff([]bool{false, false}, waits()); d != "" {
 			f.Errorf("segments that wait: -want +got:\n%s", d)

@@ -10,8 +10,8 @@ import (
 )
 
 // sqlTellCanary writes that the rows that waited for the canary of the run $1 were released now,
-// $2, by the operator $3.
-const sqlTellCanary = `INSERT INTO history (at, run, kind, value, id, detail, who) VALUES ($2, $1, 'canary', '', '', '', $3)`
+// $2, by the operator $3 or after a verdict that saw $4.
+const sqlTellCanary = `INSERT INTO history (at, run, kind, value, id, detail, who) VALUES ($2, $1, 'canary', '', '', $4, $3)`
 
 const (
 	sqlLastEntry = `SELECT coalesce(max(no), 0) FROM history WHERE run = $1`

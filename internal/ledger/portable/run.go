@@ -244,11 +244,11 @@ const sqlReleaseCanary = `UPDATE segment SET wake_at = 0
 	WHERE id >= $1 AND id < $2 AND NOT done AND wake_at = 253402214400000 /* after the canary */`
 
 // ReleaseCanary implements campaign.RunLedger.
-func (l *Ledger) ReleaseCanary(ctx context.Context, no campaign.RunNo, who string) error {
+func (l *Ledger) ReleaseCanary(ctx context.Context, no campaign.RunNo, who, seen string) error {
 	return l.db.Change(ctx, Sending, func(t Tx) error {
 		n, err := t.Exec(sqlReleaseCanary, ledger.SegmentKey(no, 0), ledger.SegmentKey(no+1, 0))
 		if err == nil && n > 0 {
-			_, err = t.Exec(sqlTellCanary, int64(no), ledger.Millis(time.Now()), who)
+			_, err = t.Exec(sqlTellCanary, int64(no), ledger.Millis(time.Now()), who, ledger.PlainText(seen))
 		}
 		return err
 	})
