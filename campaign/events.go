@@ -53,6 +53,8 @@ type Reply struct {
 	Key     int64     // recipients.Key; 0: only Answers tells who wrote
 	Answers string    // id of our message that it answers; "": it names none
 	At      time.Time // its own time
+	// Connection is the connection of the event; "": it names none.
+	Connection string
 }
 
 // ResponseFor is how long after a message a reply or an opt-out that answers no message belongs to

@@ -187,7 +187,8 @@ func (h Hold) Stops(o Origin) bool {
 		return o.Unasked || o.Account != "" && h.ID == o.Account
 	case HoldTemplate:
 		every := TemplateID("", o.Template, o.Language)
-		return o.Template != "" && (h.ID == TemplateID(o.Account, o.Template, o.Language) || h.ID == every ||
+		all := !o.Platform || h.Source != HoldByEvent // only events of the service name no account
+		return o.Template != "" && (h.ID == TemplateID(o.Account, o.Template, o.Language) || h.ID == every && all ||
 			o.Unasked && strings.HasSuffix(h.ID, every))
 	case HoldPortfolio:
 		return o.Unasked || o.Portfolio != "" && h.ID == o.Portfolio
@@ -205,6 +206,9 @@ type Origin struct {
 	Key, Company, Account, Portfolio, Connection string
 	Template, Language                           string
 	Run                                          string // Run.ID
+	// Platform means a connection of the Cloud API: a template hold of every account, which an event
+	// of the service began, does not stop it.
+	Platform bool
 	// Unasked means that the company, the account and the portfolio are not known yet, because the
 	// service was not reached. Until then every hold of these scopes may be about the message.
 	Unasked bool
@@ -224,7 +228,8 @@ func HeldBy(holds []Hold, o Origin, now time.Time) (longest Hold, held bool) {
 }
 
 // TemplateID is the Hold.ID of a template of one account: ACCOUNT/NAME/LANGUAGE. A hold with the
-// account "" stops the template of every account.
+// account "" stops the template of every account; one that an event began, of every account at the
+// service.
 func TemplateID(account, name, language string) string {
 	return fmt.Sprintf("%s/%s/%s", account, name, language)
 }

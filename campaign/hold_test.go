@@ -69,6 +69,19 @@ func TestATemplateHoldIsOneAccountsIfKnown(t *testing.T) {
 	}
 }
 
+// An event of the service that names no account says nothing about the Cloud API.
+func TestATemplateHoldOfTheServiceStaysThere(t *testing.T) {
+	for _, platform := range []bool{false, true} {
+		o := Origin{Account: "a", Connection: "c", Template: "sale", Language: "en", Platform: platform}
+		for source, want := range map[HoldSource]bool{HoldByEvent: !platform, HoldByOperator: true} {
+			h := Hold{Scope: HoldTemplate, ID: TemplateID("", "sale", "en"), Source: source}
+			if got := h.Stops(o); got != want {
+				t.Errorf("a hold by %s stops a connection of the platform (%v): %v, want %v", source, platform, got, want)
+			}
+		}
+	}
+}
+
 func TestTheLongestHoldIsNamed(t *testing.T) {
 	t.Parallel()
 	hold := func(reason string, until, lifted int) Hold {

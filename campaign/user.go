@@ -10,7 +10,9 @@ type Pair struct {
 	To     string // E.164
 	// Message is the id of a message of ours to this person; "": none.
 	Message string
-	At      time.Time // when the event came
+	// Connection is the connection of the event; "": it names none.
+	Connection string
+	At         time.Time // when the event came
 }
 
 // Wish is an opt-out, an opt-in or a failed message of a person whose number the event does not

@@ -26,7 +26,7 @@ func Refused(s reception.Signatures, now time.Time) (told string, none bool) {
 func lacking(s reception.Signatures, none bool) string {
 	switch {
 	case s.OfApps():
-		return "the app_secret_file of cloud.accounts is not their app's, cloud.accounts lacks their account"
+		return "the app_secret_file of cloud.accounts is not their app's"
 	case s.Apps > 0:
 		return "webhooks.secrets lacks a secret, and the app_secret_file of cloud.accounts is not the app's"
 	case none:

@@ -36,16 +36,6 @@ func (d *Daemon) platformsOf(secrets map[string]config.CloudSecrets) ([]webhooks
 		app := secrets[id].App.Reveal()
 		accounts[app] = append(accounts[app], id)
 	}
-	names := map[string]string{}
-	for name, id := range d.cfg.Cloud.Names {
-		names[id] = name
-	}
-	connection := func(id string) string {
-		if name, ok := names[id]; ok {
-			return name
-		}
-		return id
-	}
 	var all []webhooks.Platform
 	for _, app := range slices.Sorted(maps.Keys(accounts)) {
 		own := accounts[app]
@@ -53,8 +43,9 @@ func (d *Daemon) platformsOf(secrets map[string]config.CloudSecrets) ([]webhooks
 		if err != nil {
 			return nil, fmt.Errorf("cloud: %w", err)
 		}
-		p := webhooks.Platform{Verifier: verifier, Decode: func(body []byte) ([]messaging.Event, error) {
-			return cloud.DecodeEvents(body, func(id string) bool { return slices.Contains(own, id) }, connection)
+		p := webhooks.Platform{Verifier: verifier, Decode: func(ctx context.Context, body []byte) (cloud.Told, error) {
+			return cloud.DecodeEvents(body, func(id string) bool { return slices.Contains(own, id) },
+				func(id, digits string) (string, cloud.Standing) { return d.client.Cloud.Standing(ctx, own, id, digits) })
 		}}
 		for _, id := range own {
 			p.VerifyTokens = append(p.VerifyTokens, secrets[id].Verify)
@@ -65,11 +56,15 @@ func (d *Daemon) platformsOf(secrets map[string]config.CloudSecrets) ([]webhooks
 }
 
 // shareListings makes the client of the Cloud API share its listings with all processes of the
-// ledger.
-func (d *Daemon) shareListings() {
-	if d.client.Cloud != nil {
-		d.client.Cloud.Share(shelf{d.ledger, d.job})
+// ledger, and takes over the last ones: events and rows of these numbers are then known as the
+// platform's.
+func (d *Daemon) shareListings(ctx context.Context) error {
+	if d.client.Cloud == nil {
+		return nil
 	}
+	d.client.Cloud.Share(shelf{d.ledger, d.job})
+	d.directory.PlatformOf(d.client.Cloud.Owned)
+	return d.client.Cloud.Recall(ctx)
 }
 
 // ShareListings makes the client of the Cloud API of a command use the listings that a ledger

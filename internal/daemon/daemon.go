@@ -78,7 +78,7 @@ func OpenLedger(ctx context.Context, cfg *config.Config, sender bool, log *slog.
 // openLedger opens the ledger with a directory. When a failed status begins a hold, the ledger asks
 // the directory for the id that the hold names.
 func openLedger(ctx context.Context, cfg *config.Config, sender bool, log *slog.Logger, of *numbers.Directory) (campaign.Ledger, error) {
-	return backend.Open(ctx, cfg.Ledger, ledger.Options{Sender: sender, Log: log, Origin: of.Origin,
+	return backend.Open(ctx, cfg.Ledger, ledger.Options{Sender: sender, Log: log, Origin: of.Origin, Platform: of.Platform,
 		PerCompany: cfg.Suppressions.Scope == config.PerCompany, Notify: cfg.Notified()})
 }
 
@@ -143,7 +143,9 @@ func open(ctx context.Context, cfg *config.Config, o Options) (_ *Daemon, err er
 		return nil, err
 	}
 	d.quotas.BilledBy(d.client)
-	d.shareListings()
+	if err := d.shareListings(ctx); err != nil {
+		return nil, err
+	}
 	d.schedule = d.newScheduler()
 	if cfg.Role == config.RoleIntake {
 		return d, nil

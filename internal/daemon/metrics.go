@@ -143,6 +143,8 @@ var (
 	descOrphans  = gauge("campaignd_orphans", "Statuses whose message is not known yet.")
 	descNobody   = counter("campaignd_events_without_number_total",
 		"Opt-outs, preferences, unreachable numbers and moves whose person had no known phone number when they came.")
+	descIgnored = counter("campaignd_webhook_ignored_events_total",
+		"Signed events that name an account or a number for which their secret does not vouch.")
 	descForeignMarks = counter("campaignd_webhook_foreign_marks_total",
 		"Statuses of the Cloud API whose mark is of another ledger, or forged.")
 	descSweepsFailed = counter("campaignd_sweeps_failed_total", "Searches for the messages of orphans that failed.")
@@ -175,6 +177,7 @@ func intakeMetrics(counts func() webhooks.Counts) collector {
 		put(descStatuses, float64(n.Adopted), "adopted")
 		put(descNobody, float64(n.Nobody))
 		put(descForeignMarks, float64(n.ForeignMarks))
+		put(descIgnored, float64(n.Ignored))
 		put(descSweepsFailed, float64(n.SweepsFailed))
 		put(descExpired, float64(n.OrphansOld))
 		put(descWaiting, float64(n.Waiting))

@@ -159,7 +159,7 @@ func TestEachMetricHasItsNameAndValue(t *testing.T) {
 		return webhooks.Counts{
 			Taken: 1, Rejected: map[webhooks.Rejection]uint64{webhooks.RejectedSignature: 2}, Events: map[string]uint64{"status": 3},
 			Commits: 10, CommitsFailed: 4, Waiting: 5, Matched: 11, Repeated: 12, Orphaned: 13, Adopted: 14, Orphans: 15, Ambiguous: 16,
-			Nobody: 18, ForeignMarks: 21, SweepsFailed: 19, OrphansOld: 20,
+			Nobody: 18, ForeignMarks: 21, Ignored: 22, SweepsFailed: 19, OrphansOld: 20,
 			Verified: map[string]time.Time{"conn_1": at}, Templates: map[string]uint64{"pauses": 17},
 		}
 	})), []string{
@@ -175,6 +175,7 @@ func TestEachMetricHasItsNameAndValue(t *testing.T) {
 		"campaignd_webhook_commits_total counter", `campaignd_webhook_commits_total{result="failed"} 4`,
 		`campaignd_webhook_commits_total{result="ok"} 6`,
 		"campaignd_webhook_foreign_marks_total counter", "campaignd_webhook_foreign_marks_total 21",
+		"campaignd_webhook_ignored_events_total counter", "campaignd_webhook_ignored_events_total 22",
 		"campaignd_webhook_last_verified_seconds gauge", `campaignd_webhook_last_verified_seconds{connection="conn_1"} 1.8e+09`,
 		"campaignd_webhook_seconds_since_verified gauge", "campaignd_webhook_seconds_since_verified 0",
 		"campaignd_webhooks_rejected_total counter", `campaignd_webhooks_rejected_total{reason="signature"} 2`,

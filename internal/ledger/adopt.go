@@ -49,6 +49,8 @@ type Attempt struct {
 	Connection string // "" if it may be any
 	IntentAt   int64  // in milliseconds: its intent was asked for then, or later
 	DoubtAt    int64  // in milliseconds: when its doubt was written (a suspended owner may post after it)
+	// Platform means that only events of its own connection may be about it (Options.Platform).
+	Platform bool
 	// InFlight means that it has no result yet. An event cannot prove it yet. But an orphan that fits
 	// it is not adopted at all, because its own result may name the same message.
 	InFlight bool
@@ -74,15 +76,29 @@ func ScanAttempt(scan func(...any) error) (a Attempt, err error) {
 	return a, err
 }
 
-// fits says whether the orphan may be the message of a. A mark decides alone. Without one its
-// earliest event decides: if that is older than the intent, another program sent the message. An
-// event without a time of its own may be of any time since the intent.
+// Tells reports whether an event of a connection ("": it names none) may be about a message that
+// was sent over the connection sent. The secret behind the event vouches for its own connection
+// only, so platform, the connections of the Cloud API in order, need the same one
+// (docs/protocol.md#whose-events).
+func Tells(platform []string, event, sent string) bool {
+	return event == sent || !among(platform, event) && !among(platform, sent)
+}
+
+func among(platform []string, connection string) bool {
+	_, found := slices.BinarySearch(platform, connection)
+	return found
+}
+
+// fits says whether the orphan may be the message of a. A mark, and the connection that it was sent
+// over, decide alone. Without a mark its earliest event decides: if that is older than the intent,
+// another program sent the message. An event without a time of its own may be of any time since the
+// intent.
 func (a Attempt) fits(o Orphan) bool {
+	if a.Connection != "" && a.Connection != o.Connection && (a.Platform || o.Marked != 0 || o.Connection != "") {
+		return false
+	}
 	if o.Marked != 0 {
 		return a.RowID == o.Marked && (a.Number == int(o.Attempt) || a.InFlight)
-	}
-	if a.Connection != "" && o.Connection != "" && a.Connection != o.Connection {
-		return false
 	}
 	if o.First < a.IntentAt-adoptionEarly.Milliseconds() {
 		return false
@@ -94,8 +110,9 @@ func (a Attempt) fits(o Orphan) bool {
 // earlier version stored may have the other key of their recipient.
 type Attempts map[int64][]Attempt
 
-// Add adds an attempt.
-func (as Attempts) Add(a Attempt) {
+// Add adds an attempt. platform are the connections of the Cloud API.
+func (as Attempts) Add(a Attempt, platform []string) {
+	a.Platform = among(platform, a.Connection)
 	key := recipients.Fold(a.Key)
 	as[key] = append(as[key], a)
 }

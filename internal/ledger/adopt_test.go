@@ -26,7 +26,7 @@ func TestAnAttemptThatEndsMeanwhileIsWaitedFor(t *testing.T) {
 	of := func(all ...Attempt) Attempts {
 		by := Attempts{}
 		for _, a := range all {
-			by.Add(a)
+			by.Add(a, nil)
 		}
 		return by
 	}
@@ -57,7 +57,7 @@ func TestAnAttemptThatEndsMeanwhileIsWaitedFor(t *testing.T) {
 
 func TestAnOrphanThatCameLaterIsNotJudged(t *testing.T) {
 	open := Attempts{}
-	open.Add(Attempt{RowID: 1, Number: 1, Key: 7, IntentAt: 1000, DoubtAt: 1500})
+	open.Add(Attempt{RowID: 1, Number: 1, Key: 7, IntentAt: 1000, DoubtAt: 1500}, nil)
 	seen, later := Orphan{MessageID: "x", Key: 7, First: 9_999_999}, Orphan{MessageID: "y", Key: 7, First: 2000}
 	if v := NewSearch([]Orphan{seen}, open).Match([]Orphan{seen, later}, open, nil); len(v.Adopt) != 0 {
 		t.Errorf("adopted %v; want none", judged(v))

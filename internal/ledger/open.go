@@ -16,6 +16,10 @@ type Options struct {
 	// Origin returns what is known of a connection: the ids that the holds of its failed statuses
 	// name. Nil: only the connection is known.
 	Origin func(connection string) campaign.Origin
+	// Platform returns the connections of the Cloud API, in order: only an event of the connection
+	// itself is about one of its messages (Tells). It is called in each transaction that applies
+	// events. Nil: there are none.
+	Platform func() []string
 	// PerCompany limits an opt-out that a refusal tells of to the company of its connection. Default:
 	// it stops the messages of every company.
 	PerCompany bool
@@ -48,6 +52,9 @@ func (o Options) Check() (Options, error) {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Platform == nil {
+		o.Platform = func() []string { return nil }
 	}
 	return o, nil
 }

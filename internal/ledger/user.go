@@ -22,10 +22,16 @@ const (
 // Numbers are numbers of persons, by recipients.Key.
 type Numbers map[int64]string // E.164
 
+// Recipient is who got a message of ours, and the connection that sent it.
+type Recipient struct {
+	Key      int64
+	To, Over string
+}
+
 // Users reads what attribution needs to know of persons without a number, in its transaction.
 type Users interface {
 	// Recipients returns the recipients of messages of ours, by message id.
-	Recipients(messages []string) (map[string]Numbers, error)
+	Recipients(messages []string) (map[string][]Recipient, error)
 	// Numbers returns what pairs say of user ids.
 	Numbers(userIDs []string) (map[string]Numbers, error)
 	// Waiting returns the wishes of user ids that wait.
@@ -45,7 +51,8 @@ type Attributed struct {
 // pair tells. An opt-out and a change of number count for each number that a user id had, an opt-in
 // only for the one of a person with one number. Pairs that are new also attribute the wishes that
 // wait.
-func Attribute(e campaign.Events, u Users) (campaign.Events, Attributed, error) {
+// platform are the connections of the Cloud API.
+func Attribute(e campaign.Events, u Users, platform []string) (campaign.Events, Attributed, error) {
 	var done Attributed
 	if len(e.Pairs)+len(e.Wishes) == 0 && !slices.ContainsFunc(e.Moved, byUser) {
 		return e, done, nil
@@ -62,9 +69,18 @@ func Attribute(e campaign.Events, u Users) (campaign.Events, Attributed, error) 
 	for _, m := range e.Moved {
 		ids = append(ids, m.FromUser)
 	}
-	recipients, err := u.Recipients(distinct(messages))
+	sent, err := u.Recipients(distinct(messages))
 	if err != nil {
 		return e, done, err
+	}
+	recipients := func(message, connection string) Numbers {
+		of := Numbers{}
+		for _, r := range sent[message] {
+			if Tells(platform, connection, r.Over) {
+				of[r.Key] = r.To
+			}
+		}
+		return of
 	}
 	told := map[string]Numbers{}
 	tell := func(p campaign.Pair) {
@@ -82,12 +98,12 @@ func Attribute(e campaign.Events, u Users) (campaign.Events, Attributed, error) 
 			tell(p)
 			continue
 		}
-		for p.Key, p.To = range recipients[p.Message] {
+		for p.Key, p.To = range recipients(p.Message, p.Connection) {
 			tell(p)
 		}
 	}
 	for _, w := range e.Wishes {
-		for key, to := range recipients[w.Answers] {
+		for key, to := range recipients(w.Answers, w.Proof.Connection) {
 			tell(campaign.Pair{UserID: w.UserID, Key: key, To: to, At: w.ReceivedAt})
 		}
 	}
@@ -111,7 +127,7 @@ func Attribute(e campaign.Events, u Users) (campaign.Events, Attributed, error) 
 	}
 	e.Suppressions, e.Lifted = slices.Clip(e.Suppressions), slices.Clip(e.Lifted)
 	for _, w := range slices.Concat(e.Wishes, waiting) {
-		numbers := recipients[w.Answers]
+		numbers := recipients(w.Answers, w.Proof.Connection)
 		if len(numbers) == 0 {
 			numbers = known[w.UserID]
 		}
@@ -141,6 +157,40 @@ func Attribute(e campaign.Events, u Users) (campaign.Events, Attributed, error) 
 	}
 	e.Moved = moved
 	return e, done, nil
+}
+
+// Disown takes away what replies and opt-outs say of the message of ours that they answer, if it
+// was not sent over their connection (Tells).
+func Disown(e campaign.Events, u Users, platform []string) (campaign.Events, error) {
+	var ids []string
+	for _, r := range e.Replies {
+		ids = append(ids, r.Answers)
+	}
+	for _, s := range e.Suppressions {
+		ids = append(ids, s.Proof.Answers)
+	}
+	if ids = distinct(ids); len(platform) == 0 || len(ids) == 0 {
+		return e, nil
+	}
+	sent, err := u.Recipients(ids)
+	if err != nil {
+		return e, err
+	}
+	others := func(message, connection string) bool {
+		return slices.ContainsFunc(sent[message], func(r Recipient) bool { return !Tells(platform, connection, r.Over) })
+	}
+	e.Replies, e.Suppressions = slices.Clone(e.Replies), slices.Clone(e.Suppressions)
+	for i := range e.Replies {
+		if r := &e.Replies[i]; others(r.Answers, r.Connection) {
+			r.Answers = ""
+		}
+	}
+	for i := range e.Suppressions {
+		if p := &e.Suppressions[i].Proof; others(p.Answers, p.Connection) {
+			p.Answers = ""
+		}
+	}
+	return e, nil
 }
 
 // movesOf returns the moves of a person whom the event names by a user id: from each number that

@@ -142,10 +142,20 @@ func (b *Batch) change(v rawjson.Value, e Event) error {
 		e.review(v)
 	case strings.HasPrefix(field, "phone_number"):
 		e.Kind = KindNumber
-		e.change(v)
+		e.state(v)
 	case strings.HasPrefix(field, "account") || strings.HasPrefix(field, "business"):
 		e.Kind = KindAccount
-		e.change(v)
+		e.state(v)
 	}
 	return b.Add(e)
+}
+
+// state reads the state that a change tells. It is about the account of its entry: what the change
+// itself says of an account or a company, nothing vouches for.
+func (e *Event) state(v rawjson.Value) {
+	account := e.Account
+	e.change(v)
+	if e.Account = account; e.Change != nil {
+		e.Change.Company = ""
+	}
 }

@@ -130,7 +130,7 @@ func (q *Quotas) billedCompanies() (companies []string) {
 		return nil
 	}
 	for _, id := range q.Directory.IDs() {
-		if o := q.Directory.Origin(id); o.Company != "" && !q.Directory.Foreign(id, o.Account) {
+		if o := q.Directory.Origin(id); o.Company != "" && !q.Directory.Foreign(id, o.Account, "") {
 			companies = append(companies, o.Company)
 		}
 	}

@@ -30,9 +30,12 @@ type Directory struct {
 	cfg *config.Config
 	key string // fingerprint of the API key
 
+	portfolios map[string]bool // of the accounts of the Cloud API
+
 	mu      sync.RWMutex
 	known   map[string]messaging.Connection // by id
 	cloud   map[string]bool                 // the accounts of the Cloud API
+	owned   func() []string                 // see PlatformOf
 	byPhone map[int64]string                // connection id by recipients.Key of its phone number
 	rates   map[string]throughput.Pace      // as the service tells
 	quality map[string]string               // messaging.Number.Quality
@@ -43,11 +46,13 @@ type Directory struct {
 
 // NewDirectory makes a Directory of the configured connections, before the service is asked.
 func NewDirectory(cfg *config.Config) *Directory {
-	accounts := map[string]bool{}
+	accounts, portfolios := map[string]bool{}, map[string]bool{}
 	for _, a := range cfg.Cloud.Accounts {
-		accounts[a.ID] = true
+		accounts[a.ID], portfolios[cmp.Or(a.Portfolio, a.ID)] = true, true
 	}
-	return &Directory{cfg: cfg, key: fingerprint(cfg.Service.APIKey), cloud: accounts,
+	names := slices.Sorted(maps.Keys(cfg.Cloud.Names))
+	return &Directory{cfg: cfg, key: fingerprint(cfg.Service.APIKey), cloud: accounts, portfolios: portfolios,
+		owned: func() []string { return names },
 		known: map[string]messaging.Connection{}, byPhone: map[int64]string{}, rates: map[string]throughput.Pace{},
 		quality: map[string]string{}, tiers: map[string]int64{}}
 }
@@ -77,7 +82,10 @@ func (d *Directory) Origin(connection string) campaign.Origin {
 	d.mu.RLock()
 	told, key := d.known[connection], d.key
 	d.mu.RUnlock()
-	o := campaign.Origin{Key: key, Connection: connection}
+	o := campaign.Origin{Key: key, Connection: connection, Platform: d.Foreign(connection, "", "")}
+	if o.Platform {
+		o.Key = "" // the key is the service's
+	}
 	o.Company = cmp.Or(own.Company, told.CompanyID)
 	o.Account = cmp.Or(own.Account, told.AccountID, connection)
 	o.Portfolio = cmp.Or(own.Portfolio, o.Company)
@@ -118,18 +126,33 @@ func (d *Directory) QualityOf(connection string) string {
 	return d.quality[connection]
 }
 
-// Foreign reports whether a connection or an account is of the Cloud API, so that only the platform
-// may tell of it.
-func (d *Directory) Foreign(connection, account string) bool {
+// Foreign reports whether a connection, an account or a company is of the Cloud API, so that only
+// the platform may tell of it. The company of a connection of the Cloud API is its portfolio.
+func (d *Directory) Foreign(connection, account, company string) bool {
 	if len(d.cloud) == 0 {
 		return false
 	}
-	if _, named := d.cfg.Cloud.Names[connection]; named || d.cloud[account] {
+	_, owned := slices.BinarySearch(d.Platform(), connection)
+	if owned || d.cloud[account] || d.portfolios[company] {
 		return true
 	}
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.cloud[d.known[connection].AccountID]
+}
+
+// Platform returns the connections of the Cloud API that are named or that a listing had, in order.
+func (d *Directory) Platform() []string {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.owned()
+}
+
+// PlatformOf gives the Directory the source of Platform: cloud.Client.Owned.
+func (d *Directory) PlatformOf(owned func() []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.owned = owned
 }
 
 // IDs returns every known connection, in order.

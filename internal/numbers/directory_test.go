@@ -3,6 +3,7 @@ package numbers
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -174,6 +175,32 @@ func TestAServiceThatCannotTellIsAnErrorWithARemedy(t *testing.T) {
 		if got := n.Pace("a"); got != 5 {
 			t.Errorf("%s: pace = %v, want 5, which was known before", tt.name, got)
 		}
+	}
+}
+
+// The service's key, its accounts and its companies are none of the Cloud API's.
+func TestTheCloudAPIIsNoneOfTheServices(t *testing.T) {
+	c := numberstest.Service(t, 200, `{"data": []}`)
+	c.Cloud.Accounts = []config.CloudAccount{{ID: "200", Portfolio: "main"}}
+	c.Cloud.Names = map[string]string{"shop": "300"}
+	d := NewDirectory(c)
+	if got := d.Platform(); !slices.Equal(got, []string{"shop"}) {
+		t.Errorf("before a listing: %v, want the named connection", got)
+	}
+	d.PlatformOf(func() []string { return []string{"301", "shop"} })
+	for _, x := range []struct {
+		connection, account, company string
+		want                         bool
+	}{{"shop", "", "", true}, {"301", "", "", true}, {"", "200", "", true}, {"", "", "main", true}, {"a", "a", "co", false}, {"", "", "", false}} {
+		if got := d.Foreign(x.connection, x.account, x.company); got != x.want {
+			t.Errorf("foreign %+v: %v", x, got)
+		}
+	}
+	if o := d.Origin("301"); !o.Platform || o.Key != "" {
+		t.Errorf("origin of a number of the Cloud API: %+v, want one of the platform without the service's key", o)
+	}
+	if o := d.Origin("a"); o.Platform || o.Key == "" {
+		t.Errorf("origin of a number of the service: %+v, want one with the service's key", o)
 	}
 }
 

@@ -22,6 +22,8 @@ type Counts struct {
 	Nobody uint64
 	// ForeignMarks counts the statuses of the platform whose mark is of another ledger, or forged.
 	ForeignMarks uint64
+	// Ignored counts the events whose signature does not vouch for what they name.
+	Ignored uint64
 	// Templates counts the template events by their effect on holds. Every effect is a key.
 	Templates map[string]uint64
 
@@ -132,7 +134,7 @@ func (i *Intake) Counts() Counts {
 	out := c.counts
 	c.mu.Unlock()
 	out.Taken, out.Nobody, out.Waiting = c.taken.Load(), c.nobody.Load(), i.waiting.Load()
-	out.ForeignMarks = c.foreign.Load()
+	out.ForeignMarks, out.Ignored = c.foreign.Load(), i.ignored.n.Load()
 	out.Rejected = make(map[Rejection]uint64, len(rejections))
 	for n, r := range rejections {
 		out.Rejected[r.Rejection] = c.rejected[n].Load()

@@ -21,6 +21,7 @@ func (i *Intake) fold(events []messaging.Event, received time.Time, platform boo
 		facts.Statuses = make([]campaign.StatusEvent, 0, len(events))
 	}
 	seen := ""
+	var ignored []string
 	for n := range events {
 		e := &events[n]
 		i.counters.kinds[e.Kind].Add(1)
@@ -39,8 +40,11 @@ func (i *Intake) fold(events []messaging.Event, received time.Time, platform boo
 		if !sane(e.Connection) || !sane(e.Account) {
 			e.Connection, e.Account = "", ""
 		}
-		if !platform && i.o.Foreign(e.Connection, e.Account) {
-			continue
+		if !platform {
+			if name := i.foreign(e); name != "" {
+				ignored = append(ignored, name)
+				continue
+			}
 		}
 		i.accounts.learn(e.Account, e.Connection)
 		if n == 0 || e.Connection != seen {
@@ -61,6 +65,9 @@ func (i *Intake) fold(events []messaging.Event, received time.Time, platform boo
 				s.Price = campaign.PriceOf(e.Pricing)
 			}
 		}
+	}
+	if len(ignored) > 0 {
+		i.ignored.add(i.o.Log, received, ignored)
 	}
 	return facts, changes
 }
@@ -109,7 +116,8 @@ func (i *Intake) append(facts *campaign.Events, e *messaging.Event, m *meaning, 
 			Key: recipients.Key(e.Inbound.From), Connection: e.Connection, At: own, ReceivedAt: received})
 	}
 	if m.replies {
-		if r := (campaign.Reply{Key: recipients.Key(e.Inbound.From), Answers: e.Inbound.ContextID, At: e.At}); r.Key != 0 || r.Answers != "" {
+		if r := (campaign.Reply{Key: recipients.Key(e.Inbound.From), Answers: e.Inbound.ContextID, At: e.At,
+			Connection: e.Connection}); r.Key != 0 || r.Answers != "" {
 			facts.Replies = append(facts.Replies, r)
 		}
 	}
@@ -141,7 +149,7 @@ func statusOf(e *messaging.Event, received time.Time) campaign.StatusEvent {
 // pairOf returns which number a person of an event has; false if the event does not say it. Without
 // a number the ledger finds it by our message that the event is about.
 func pairOf(e *messaging.Event, c messaging.Contact, received time.Time) (campaign.Pair, bool) {
-	p := campaign.Pair{UserID: c.UserID, Key: recipients.Key(c.Number), To: "+" + c.Number, At: received}
+	p := campaign.Pair{UserID: c.UserID, Key: recipients.Key(c.Number), To: "+" + c.Number, Connection: e.Connection, At: received}
 	if p.Key != 0 {
 		return p, true
 	}

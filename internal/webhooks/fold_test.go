@@ -280,7 +280,7 @@ func TestAMessageIsAReplyUnlessItIsAnOptOut(t *testing.T) {
 		inbound("US.1349", "without a number", noon),
 		strings.Replace(inbound("+15555550104", "changed", noon), `"type":"text"`, `"type":"system"`, 1),
 	)
-	want := []campaign.Reply{{Key: 15555550101, At: noon}}
+	want := []campaign.Reply{{Key: 15555550101, At: noon, Connection: "conn_1"}}
 	if d := cmp.Diff(want, e.Replies); d != "" || len(e.Suppressions) != 1 {
 		t.Errorf("replies (-want +got):\n%sand %d opt-outs, want 1", d, len(e.Suppressions))
 	}

@@ -124,7 +124,7 @@ func (i *Intake) readTemplate(m *meaning, e *messaging.Event, own, received time
 			level, line = slog.LevelWarn, "template event without a time, or from the future: it ends no hold"
 		}
 		lifted := i.liftedBy(e, accounts)
-		if lifted[0] != "" { // also the holds that began while the account was not known
+		if lifted[0] != "" && !i.o.Foreign("", e.Account, "") { // also the holds that began while the account was not known
 			lifted = append(lifted, "")
 		}
 		for _, account := range lifted {

@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -39,6 +40,8 @@ type Intake struct {
 	breakers breakers
 	pairs    pairs
 	counters counters
+	ignored  ignored
+	unlisted seldom // the line about events of RejectedUnlisted
 }
 
 // queued is one verified request that waits for its commit.
@@ -150,18 +153,21 @@ func (i *Intake) take(w http.ResponseWriter, r *http.Request, received time.Time
 	}
 	// Without a deadline the server notices when the sender closes the connection.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-	q, rejection := i.open(r.Header, body.bytes, received)
+	q, rejection := i.open(r.Context(), r.Header, body.bytes, received)
 	body.release()
-	if rejection != "" || q.events == 0 {
+	if q == nil || q.events == 0 {
 		return rejection
 	}
-	return i.await(r, q, received)
+	if failed := i.await(r, q, received); failed != "" {
+		return failed
+	}
+	return rejection
 }
 
 // open verifies and decodes a body. A result of 0 events needs no commit.
-func (i *Intake) open(h http.Header, body []byte, received time.Time) (*queued, Rejection) {
+func (i *Intake) open(ctx context.Context, h http.Header, body []byte, received time.Time) (*queued, Rejection) {
 	if i.signedByPlatform(h) {
-		return i.openPlatform(h, body, received)
+		return i.openPlatform(ctx, h, body, received)
 	}
 	if i.verifier == nil {
 		return nil, RejectedSignature

@@ -30,10 +30,10 @@ type Options struct {
 	// Mark reads the mark of a status that the platform signed (campaign.Marks). Default: no mark is
 	// read.
 	Mark func(mark string) (campaign.Post, bool)
-	// Foreign reports whether only the platform may tell of a connection or of an account: an event of
-	// the service about it is counted, and changes nothing. It is called by many goroutines at once.
-	// Default: of none.
-	Foreign func(connection, account string) bool
+	// Foreign reports whether only the platform may tell of a connection, an account or a company: an
+	// event of the service about it is counted, and changes nothing. It is called by many goroutines
+	// at once. Default: of none.
+	Foreign func(connection, account, company string) bool
 	// Connections returns the id of the connection with this number (digits without +), or "". It is
 	// called for events that name a number and no connection, by many goroutines at once. Default: "".
 	Connections func(number string) string
@@ -105,7 +105,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.Mark = func(string) (campaign.Post, bool) { return campaign.Post{}, false }
 	}
 	if o.Foreign == nil {
-		o.Foreign = func(string, string) bool { return false }
+		o.Foreign = func(string, string, string) bool { return false }
 	}
 	if o.Connections == nil {
 		o.Connections = func(string) string { return "" }

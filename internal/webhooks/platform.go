@@ -1,13 +1,14 @@
 package webhooks
 
 import (
+	"context"
 	"crypto/subtle"
-	"errors"
 	"io"
 	"net/http"
 	"time"
 
 	"campaignd/internal/messaging"
+	"campaignd/internal/messaging/cloud"
 )
 
 // Platform is the intake of events that the platform itself posts, for the accounts of one app
@@ -15,9 +16,9 @@ import (
 type Platform struct {
 	// Verifier has the app's secret. Required.
 	Verifier *messaging.Verifier
-	// Decode reads the events of a signed body. An error means that the secret does not vouch for it.
-	// Required.
-	Decode func(body []byte) ([]messaging.Event, error)
+	// Decode reads the events of a signed body, and tells for which of them the secret vouches. It may
+	// ask the platform whose a number is. Required.
+	Decode func(ctx context.Context, body []byte) (cloud.Told, error)
 	// VerifyTokens are the tokens by which the platform asks whether this endpoint is the app's.
 	VerifyTokens []messaging.Secret
 
@@ -44,28 +45,34 @@ func (i *Intake) challenge(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, challenge) // the asker may be gone
 }
 
-// openPlatform verifies and decodes a body that the platform signed.
-func (i *Intake) openPlatform(h http.Header, body []byte, received time.Time) (*queued, Rejection) {
+// openPlatform verifies and decodes a body that the platform signed. With RejectedUnlisted the
+// events that count are returned too: they are stored, and the platform posts the body again for
+// the sake of the others.
+func (i *Intake) openPlatform(ctx context.Context, h http.Header, body []byte, received time.Time) (*queued, Rejection) {
 	p := i.platform(h, body, received)
 	if p == nil {
 		i.signs.refused(received.UTC(), true)
 		return nil, RejectedSignature
 	}
-	events, err := p.Decode(body)
-	switch {
-	case errors.Is(err, messaging.ErrBody), errors.Is(err, messaging.ErrBodyTooLarge), errors.Is(err, messaging.ErrTooManyEvents):
+	told, err := p.Decode(ctx, body)
+	if err != nil {
 		i.o.Log.Warn("a signed webhook of the platform cannot be decoded; answered 400, so the platform will repeat it",
 			"error", messaging.Scrub(err.Error(), 300), "bytes", len(body))
 		return nil, RejectedUndecodable
-	case err != nil:
-		i.o.Log.Warn("a webhook of the platform was refused", "error", err)
-		i.signs.refused(received.UTC(), true)
-		return nil, RejectedSignature
 	}
-	if telling(events) {
+	if telling(told.Events) {
 		i.signs.app(p.secret, received.UTC())
 	}
-	return i.queued(events, received, true), ""
+	if len(told.Ignored) > 0 {
+		i.ignored.add(i.o.Log, received, told.Ignored)
+	}
+	q := i.queued(told.Events, received, true)
+	if len(told.Unlisted) > 0 {
+		i.unlisted.say(i.o.Log, received, "events name a number that no listing of their account has yet; "+
+			"answered 503, so the platform will repeat them", "numbers", few(told.Unlisted))
+		return q, RejectedUnlisted
+	}
+	return q, ""
 }
 
 // platform returns the app whose secret verifies a body, and nil if none does.
@@ -86,5 +93,5 @@ func (i *Intake) signedByPlatform(h http.Header) bool {
 	return len(i.platforms()) > 0 && h.Get(platformSignature) != ""
 }
 
-// platformSignature is the header of the platform's signature (docs/cloud.md#webhooks).
-const platformSignature = "X-Hub-Signature-256"
+// platformSignature is the header of the platform's signature.
+var platformSignature = cloud.SignatureForm.Header

@@ -1,10 +1,10 @@
 package webhooks
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -32,14 +32,29 @@ func platformIntake(t *testing.T, l campaign.EventLedger, marks campaign.Marks) 
 		t.Fatal(err)
 	}
 	i := newIntake(t, l, Options{
-		Mark: marks.Read, Foreign: func(connection, account string) bool { return connection == "300" || account == "1" },
-		Platforms: []Platform{{Verifier: v, VerifyTokens: []messaging.Secret{messaging.NewSecret("ours")},
-			Decode: func(body []byte) ([]messaging.Event, error) {
-				return cloud.DecodeEvents(body, func(id string) bool { return id == "1" }, func(id string) string { return id })
-			}}},
+		Mark: marks.Read, Foreign: func(connection, account, company string) bool {
+			return connection == "300" || connection == "400" || account == "1" || account == "2" || company == "portfolio"
+		},
+		Platforms: []Platform{{Verifier: v, VerifyTokens: []messaging.Secret{messaging.NewSecret("ours")}, Decode: decodeOf("1")}},
 	}, secretText)
 	start(t, i)
 	return i
+}
+
+// decodeOf decodes the events of an account with the number 300. The number 400 is another
+// account's, and nobody has listed another.
+func decodeOf(account string) func(context.Context, []byte) (cloud.Told, error) {
+	return func(_ context.Context, body []byte) (cloud.Told, error) {
+		return cloud.DecodeEvents(body, func(id string) bool { return id == account }, func(id, _ string) (string, cloud.Standing) {
+			switch id {
+			case "300":
+				return id, cloud.Own
+			case "400":
+				return "", cloud.Others
+			}
+			return "", cloud.Unlisted
+		})
+	}
 }
 
 func statusOfAccount(account, mark string) string {
@@ -87,23 +102,61 @@ func TestAForgedMarkProvesNothing(t *testing.T) {
 func TestASecretVouchesForItsOwnEventsOnly(t *testing.T) {
 	m := &memory{}
 	i := platformIntake(t, m, campaign.Marks{})
-	for what, code := range map[string]int{
-		"the app's secret for another account": postSigned(i, statusOfAccount("2", ""), appSecret),
-		"another secret for the account":       postSigned(i, statusOfAccount("1", ""), secretText),
+	if code := postSigned(i, statusOfAccount("1", ""), secretText); code != http.StatusUnauthorized {
+		t.Errorf("another secret for the account: answered %d, want 401", code)
+	}
+	// Events that the secret does not vouch for are ignored: of another account, of a number of
+	// another account, of no number.
+	for _, body := range []string{
+		statusOfAccount("2", ""),
+		strings.Replace(statusOfAccount("1", ""), `"300"`, `"400"`, 1),
+		strings.Replace(statusOfAccount("1", ""), `"metadata":{"phone_number_id":"300"},`, "", 1),
 	} {
-		if code != http.StatusUnauthorized {
-			t.Errorf("%s: answered %d, want 401", what, code)
+		if code := postSigned(i, body, appSecret); code != http.StatusNoContent {
+			t.Errorf("answered %d to %s, want 204", code, body)
 		}
 	}
-	// The service's own signature does not vouch for a number of the Cloud API.
+	// The service's own signature does not vouch for a number, an account or a portfolio of the Cloud
+	// API.
 	for _, body := range []string{statusOfAccount("1", ""),
-		`{"type":"message.status","connectionId":"300","data":{"messageId":"wamid.B","status":"sent","to":"+15555550101"}}`} {
+		`{"type":"message.status","connectionId":"300","data":{"messageId":"wamid.B","status":"sent","to":"+15555550101"}}`,
+		`{"type":"account.updated","createdAt":"2026-09-21T14:13:21Z","data":{"companyId":"portfolio","status":"suspended"}}`} {
 		if w := post(i, body); w.Code != http.StatusNoContent {
 			t.Errorf("answered %d to a signed event of the service, want 204", w.Code)
 		}
 	}
-	if got := m.all(); got.Len() != 0 {
-		t.Errorf("stored %+v, want nothing", got)
+	if got := m.all(); got.Len() != 0 || i.Counts().Ignored != 6 {
+		t.Errorf("stored %+v and ignored %d, want nothing and 6", got, i.Counts().Ignored)
+	}
+}
+
+func TestIgnoredEventsAreNamedAndBounded(t *testing.T) {
+	var log strings.Builder
+	var g ignored
+	at := time.Now()
+	for n := range 1000 {
+		g.add(slog.New(slog.NewTextHandler(&log, nil)), at, []string{fmt.Sprint("number ", n), "number 0"})
+	}
+	lines := strings.Count(log.String(), "\n")
+	if !strings.Contains(log.String(), "number 150") || lines > maxNamed+1 || g.n.Load() != 2000 {
+		t.Errorf("got %d lines and counted %d; want at most %d, the first names in them, and 2000", lines, g.n.Load(), maxNamed+1)
+	}
+}
+
+// An event about a number that no listing has yet comes again; what else its body has is stored.
+func TestAnUnlistedNumberIsAskedForFirst(t *testing.T) {
+	m := &memory{}
+	i := platformIntake(t, m, campaign.Marks{})
+	known := statusOfAccount("1", "")
+	unlisted := strings.Replace(known, `"300"`, `"500"`, 1)
+	both := strings.Replace(known, `"entry":[`, `"entry":[`+unlisted[strings.Index(unlisted, `[`)+1:len(unlisted)-2]+`,`, 1)
+	for _, body := range []string{unlisted, both} {
+		if code := postSigned(i, body, appSecret); code != http.StatusServiceUnavailable {
+			t.Errorf("answered %d to %s, want 503", code, body)
+		}
+	}
+	if got, n := m.all().Statuses, i.Counts().Rejected[RejectedUnlisted]; len(got) != 1 || got[0].Connection != "300" || n != 2 {
+		t.Errorf("stored %+v, and %d were answered 503; want one status of 300, and 2", got, n)
 	}
 }
 
@@ -116,10 +169,7 @@ func TestEventsOfThePlatformAreCounted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		i, err := New(m, nil, Options{Log: slog.New(slog.DiscardHandler), Platforms: []Platform{{Verifier: v,
-			Decode: func(body []byte) ([]messaging.Event, error) {
-				return cloud.DecodeEvents(body, func(id string) bool { return id == "1" }, func(id string) string { return id })
-			}}}})
+		i, err := New(m, nil, Options{Log: slog.New(slog.DiscardHandler), Platforms: []Platform{{Verifier: v, Decode: decodeOf("1")}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,9 +182,9 @@ func TestEventsOfThePlatformAreCounted(t *testing.T) {
 		}
 		postSigned(i, `{"object":"page"}`, appSecret)
 		postSigned(i, statusOfAccount("1", ""), secretText)
-		postSigned(i, statusOfAccount("2", ""), appSecret) // the app vouches for another account
-		if got, none := told(); !none || m.signed.Apps != 2 || !strings.HasPrefix(got, "2 events with a wrong signature") {
-			t.Errorf("got %q (none verified: %v) and %+v, want 2 events refused and none verified", got, none, m.signed)
+		postSigned(i, statusOfAccount("2", ""), appSecret) // ignored: the app vouches for another account
+		if got, none := told(); !none || m.signed.Apps != 1 || !strings.HasPrefix(got, "1 event with a wrong signature") {
+			t.Errorf("got %q (none verified: %v) and %+v, want one event refused and none verified", got, none, m.signed)
 		}
 		before := time.Now()
 		postSigned(i, statusOfAccount("1", ""), appSecret)
@@ -176,8 +226,7 @@ func TestAnIntakeOfThePlatformAloneNeedsNoVerifier(t *testing.T) {
 	if _, err := New(&memory{}, nil, Options{}); err == nil {
 		t.Error("got no error without any secret, want one")
 	}
-	decode := func([]byte) ([]messaging.Event, error) { return nil, errors.New("x") }
-	i, err := New(&memory{}, nil, Options{Platforms: []Platform{{Decode: decode}}})
+	i, err := New(&memory{}, nil, Options{Platforms: []Platform{{Decode: decodeOf("1")}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ const (
 	RejectedBroken      Rejection = "broken"        // the connection broke, or the body was shorter than it said
 	RejectedSignature   Rejection = "signature"     // missing or wrong
 	RejectedUndecodable Rejection = "undecodable"   // signed, but not decodable
+	RejectedUnlisted    Rejection = "unlisted"      // it is not known yet whether the secret vouches for a number
 	RejectedFull        Rejection = "full"          // more than maxWaiting events wait
 	RejectedCommit      Rejection = "commit_failed" // the ledger did not commit
 	RejectedLate        Rejection = "held"          // not committed within answerTime; the commit may still follow
@@ -35,6 +36,7 @@ var rejections = []struct {
 	{RejectedBroken, http.StatusBadRequest},
 	{RejectedSignature, http.StatusUnauthorized},
 	{RejectedUndecodable, http.StatusBadRequest},
+	{RejectedUnlisted, http.StatusServiceUnavailable},
 	{RejectedFull, http.StatusServiceUnavailable},
 	{RejectedCommit, http.StatusServiceUnavailable},
 	{RejectedLate, http.StatusServiceUnavailable},

@@ -2,9 +2,12 @@ package webhooks
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
+	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"campaignd/campaign"
 )
@@ -86,5 +89,20 @@ func TestALongTemplateNameIsCutInTheLogAlone(t *testing.T) {
 		if !strings.Contains(log.String(), "template="+name[:want]+" ") {
 			t.Errorf("%d bytes: the log says %s, want %d bytes of the name", length, &log, want)
 		}
+	}
+}
+
+// An approval over the Cloud API ends no hold that the service began without an account.
+func TestAnApprovalOfThePlatformIsOfItsAccount(t *testing.T) {
+	m := &memory{}
+	i := platformIntake(t, m, campaign.Marks{})
+	body := fmt.Sprintf(`{"object":"whatsapp_business_account","entry":[{"id":"1","time":%d,"changes":[{"field":`+
+		`"message_template_status_update","value":{"event":"APPROVED","message_template_name":"sale","message_template_language":"en"}}]}]}`,
+		time.Now().Unix())
+	if code := postSigned(i, body, appSecret); code != http.StatusNoContent {
+		t.Fatalf("answered %d, want 204", code)
+	}
+	if got := m.all().Lifts; len(got) != 1 || got[0].ID != campaign.TemplateID("1", "sale", "en") {
+		t.Errorf("lifted %+v, want the template of account 1 alone", got)
 	}
 }

@@ -39,9 +39,7 @@ var markPromises = []promise{
 	{"AMarkNeedsNoTimeAndNoSpelling", func(f *fixture) {
 		r, l := f.begun(1, 1)
 		f.record(doubtful(l, 0))
-		e := marked(event("wamid.mine", key(1), campaign.Sent, at(-600)), r.No, 0, 1) // the platform's own spelling of the number
-		e.Connection = "conn_2"
-		f.apply(e)
+		f.apply(marked(event("wamid.mine", key(1), campaign.Sent, at(-600)), r.No, 0, 1)) // the platform's own spelling of the number
 		if d := cmp.Diff(campaign.Swept{Adopted: 1}, f.sweep()); d != "" {
 			f.Errorf("-want +got:\n%s", d)
 		}

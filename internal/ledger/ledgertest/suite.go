@@ -66,6 +66,7 @@ var chapters = []struct {
 	{"Responses", responsePromises, false},
 	{"Reachable", reachablePromises, false},
 	{"Users", userPromises, false},
+	{"Owners", ownerPromises, true},
 	{"Reports", reportPromises, false},
 	{"Summaries", summaryPromises, false},
 	{"History", historyPromises, false},
@@ -87,8 +88,8 @@ var chapters = []struct {
 	{"PaymentLinks", paymentLinkPromises, false},
 }
 
-// Run runs the suite. open gives an empty ledger, with Origin and Notify as its options of those
-// names and PerCompany, and closes it when the test ends.
+// Run runs the suite. open gives an empty ledger, with Origin, Platform and Notify as its options
+// of those names and PerCompany, and closes it when the test ends.
 func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 	run(t, open, false)
 	t.Run("SegmentBehavesLikeItsModel", func(t *testing.T) {

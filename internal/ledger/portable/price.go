@@ -8,13 +8,17 @@ import (
 	"campaignd/internal/ledger"
 )
 
-const sqlStorePrice = `INSERT INTO price (mh, kind) VALUES ($1, $2) ON CONFLICT (mh) DO NOTHING`
+// Only the platform tells prices, so the event is of the connection that sent the message ($3).
+const sqlStorePrice = `INSERT INTO price (mh, kind) SELECT $1, $2 WHERE NOT EXISTS (SELECT 1 FROM outcome o
+		JOIN segment s ON s.id = ((o.rid >> 32) << 32) | ((o.rid & 4294967295) / 4096)
+		WHERE o.mh = $1 AND o.mh <> 0 AND coalesce(nullif(o.connection, ''), s.connection, '') <> $3)
+	ON CONFLICT (mh) DO NOTHING`
 
 // StorePrices stores what events tell of the bill. A message has one price, however many events
 // tell it, and may be known later than its event: its hash is the key. It stores them in one order,
 // so that transactions do not deadlock.
 func StorePrices(t Tx, events []campaign.StatusEvent, hash func(id string) int64) error {
-	told := map[int64]campaign.Price{}
+	told, over := map[int64]campaign.Price{}, map[int64]string{}
 	var order []int64
 	for i := range events {
 		if events[i].Price != "" {
@@ -22,12 +26,12 @@ func StorePrices(t Tx, events []campaign.StatusEvent, hash func(id string) int64
 			if told[mh] == "" {
 				order = append(order, mh)
 			}
-			told[mh] = events[i].Price
+			told[mh], over[mh] = events[i].Price, events[i].Connection
 		}
 	}
 	slices.Sort(order)
 	for _, mh := range order {
-		if err := t.Last(sqlStorePrice, mh, string(told[mh])); err != nil {
+		if err := t.Last(sqlStorePrice, mh, string(told[mh]), over[mh]); err != nil {
 			return err
 		}
 	}

@@ -51,7 +51,7 @@ func (l *Ledger) adoptPage(ctx context.Context, after int64, done *campaign.Swep
 		}
 		var keys []int64
 		keys, to = ledger.NextKeys(orphans, attempts)
-		near, open, err := t.adoptable(keys)
+		near, open, err := t.adoptable(keys, l.options.Platform())
 		if err != nil {
 			return err
 		}
@@ -59,11 +59,11 @@ func (l *Ledger) adoptPage(ctx context.Context, after int64, done *campaign.Swep
 		if len(search.Keys) == 0 {
 			return nil
 		}
-		inFlight, err := t.inFlight(search.Keys)
+		inFlight, err := t.inFlight(search.Keys, l.options.Platform())
 		if err != nil {
 			return err
 		}
-		if near, open, err = t.adoptable(search.Keys); err != nil {
+		if near, open, err = t.adoptable(search.Keys, l.options.Platform()); err != nil {
 			return err
 		}
 		v = search.Match(near, open, inFlight)
@@ -91,11 +91,11 @@ const sqlOrphansOf = `WITH n AS MATERIALIZED (SELECT DISTINCT k, p.mh, p.message
 	WHERE o.key = n.k AND (SELECT true FROM outcome x WHERE x.mh = n.mh AND x.message_id = n.message_id LIMIT 1) IS NULL`
 
 // adoptable reads the open attempts of recipients, and the orphans of those that have one.
-func (t *tx) adoptable(keys []int64) (orphans []ledger.Orphan, open ledger.Attempts, err error) {
+func (t *tx) adoptable(keys []int64, platform []string) (orphans []ledger.Orphan, open ledger.Attempts, err error) {
 	open = ledger.Attempts{}
 	if err := t.do(each(func(scan scanFunc) error {
 		a, err := ledger.ScanAttempt(scan)
-		open.Add(a)
+		open.Add(a, platform)
 		return err
 	}, sqlAttemptsOf, ledger.SpelledOnce(keys))); err != nil || len(open) == 0 {
 		return nil, nil, err
@@ -123,13 +123,13 @@ const (
 
 // inFlight reads, for these recipients, the deliveries that may have been posted and have no
 // result. It looks only into the segments that lack outcomes.
-func (t *tx) inFlight(keys []int64) (ledger.Attempts, error) {
+func (t *tx) inFlight(keys []int64, platform []string) (ledger.Attempts, error) {
 	found := ledger.Attempts{}
 	keys = ledger.SpelledOnce(keys)
 	add := func(scan scanFunc) error {
 		a := ledger.Attempt{InFlight: true}
 		err := scan(&a.RowID, &a.Key, &a.Connection, &a.IntentAt)
-		found.Add(a)
+		found.Add(a, platform)
 		return err
 	}
 	return found, t.do(each(add, sqlPostedInFlight, keys), each(add, sqlRetriesInFlight, keys))
@@ -169,10 +169,13 @@ func (t *tx) adopt(v ledger.Verdict, n *int64, told *absorbed) {
 	}
 	t.recount(append(slices.Clone(v.Unsure), rids...)...)
 	if len(rids) > 0 {
-		t.last(stmt(n, sqlAdopt, rids, attempts, mhs, ids, firsts), absorb(told, slices.Sorted(slices.Values(mhs))))
+		t.last(stmt(n, sqlAdopt, rids, attempts, mhs, ids, firsts))
 	}
 	if len(toldOf) > 0 {
 		t.last(stmt(nil, sqlTellConnection, toldOf, toldBy, connections))
+	}
+	if len(rids) > 0 {
+		t.last(absorb(told, slices.Sorted(slices.Values(mhs)), t.options.Platform()))
 	}
 	if len(v.Unsure) > 0 {
 		t.last(stmt(nil, sqlFlagAmbiguous, v.Unsure))

@@ -90,7 +90,11 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 				return err
 			}
 		}
-		e, found, err := ledger.Attribute(e, users{t, l.key})
+		e, err := ledger.Disown(e, users{t, l.key}, l.options.Platform())
+		if err != nil {
+			return err
+		}
+		e, found, err := ledger.Attribute(e, users{t, l.key}, l.options.Platform())
 		if err != nil {
 			return err
 		}
@@ -108,7 +112,7 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 		}
 		lifted, _ := ledger.Counted(receipts, e.Lifted, nil)
 		if len(all) > 0 {
-			t.last(moveStatuses(all, known, &failures, &reached))
+			t.last(moveStatuses(all, known, &failures, &reached, l.options.Platform()))
 		}
 		hash := func(id string) int64 { return l.key.MessageHash(storedID(id)) }
 		if err := portable.StorePrices(portableTx{t}, e.Statuses, hash); err != nil {
@@ -181,14 +185,14 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 // repeat. All rows of a repeated message id move. For each row that it finds it returns the
 // message's position in the batch and how many of the statuses are new. No index has any of the
 // columns, so the updates are heap-only. The row of an erased number has lost its message id, and
-// keeps the hash. $9 is now.
+// keeps the hash. $9 is now, and $11 are the connections of the Cloud API.
 var sqlMoveStatuses = sqlFindStatuses + sqlForward +
 	`SELECT rid, id, rank, sent, delivered, read, failed, code FROM m WHERE fresh > 0` + sqlOnward + sqlReturnStatuses
 
-const sqlFindStatuses = `WITH e AS (SELECT mh, id, nullif(sent, 0) AS sent, nullif(delivered, 0) AS delivered, nullif(read, 0) AS read,
-			nullif(failed, 0) AS failed, CASE WHEN failed <> 0 THEN code END AS code, rank, i
-		FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::bigint[])
-		WITH ORDINALITY w (mh, id, sent, delivered, read, failed, code, rank, i)),
+var sqlFindStatuses = `WITH e AS (SELECT mh, id, nullif(sent, 0) AS sent, nullif(delivered, 0) AS delivered, nullif(read, 0) AS read,
+			nullif(failed, 0) AS failed, CASE WHEN failed <> 0 THEN code END AS code, rank, connection, i
+		FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::bigint[], $10::text[])
+		WITH ORDINALITY w (mh, id, sent, delivered, read, failed, code, rank, connection, i)),
 	m AS MATERIALIZED (SELECT e.*, o.rid, o.result_at,
 		coalesce((e.sent < coalesce(o.sent_at, 9223372036854775807))::int, 0)
 		+ coalesce((e.delivered < coalesce(o.delivered_at, 9223372036854775807))::int, 0)
@@ -197,8 +201,16 @@ const sqlFindStatuses = `WITH e AS (SELECT mh, id, nullif(sent, 0) AS sent, null
 			OR e.failed = o.failed_at AND e.code < o.fail_code)::int, 0) AS fresh,
 		o.failed_at IS NOT NULL AND coalesce(o.delivered_at, o.read_at) IS NOT NULL AS both_known
 		FROM e CROSS JOIN LATERAL (SELECT rid, sent_at, delivered_at, read_at, failed_at, fail_code, result_at FROM outcome
-			WHERE mh = e.mh AND message_id IN (e.id, 'erased') OFFSET 0) o),
+			WHERE mh = e.mh AND message_id IN (e.id, 'erased') AND ` + tells("e.connection", "outcome", "$11") + ` OFFSET 0) o),
 	u AS (`
+
+// tells is the condition that an event of a connection may be about the message of a row of outcome
+// (ledger.Tells). With an empty array of the platform's connections it reads nothing.
+func tells(event, row, platform string) string {
+	return fmt.Sprintf(`(cardinality(%[3]s::text[]) = 0 OR (SELECT sent = %[1]s OR NOT (sent = ANY(%[3]s) OR %[1]s = ANY(%[3]s))
+		FROM (SELECT coalesce(%[2]s.connection, (SELECT g.connection FROM segment g
+			WHERE g.id = ((%[2]s.rid >> 32) << 32) | ((%[2]s.rid & 4294967295) / 4096)), '') AS sent) over))`, event, row, platform)
+}
 
 // Rows with i = 0 are of messages that failed and were delivered, as the newest versions of the
 // outcomes tell, or those of a batch that comes again.
@@ -249,16 +261,16 @@ func touchRuns(now string) string {
 // message of the batch, 0 when no delivery has it, otherwise 1 + the number of statuses that are
 // new. failures receives the failed ones of messages of which something is new, reached the rows of
 // messages that failed and were delivered.
-func moveStatuses(all []*messageStatuses, known []int64, failures *ledger.Failures, reached *[]int64) *query {
+func moveStatuses(all []*messageStatuses, known []int64, failures *ledger.Failures, reached *[]int64, platform []string) *query {
 	n := len(all)
-	mhs, ids, codes := make([]int64, n), make([]string, n), make([]string, n)
+	mhs, ids, codes, connections := make([]int64, n), make([]string, n), make([]string, n), make([]string, n)
 	var at [ledger.RankRead + 1][]int64
 	for r := range at {
 		at[r] = make([]int64, n)
 	}
 	ranks := make([]int64, n)
 	for i, x := range all {
-		mhs[i], ids[i], codes[i] = x.mh, x.id, x.code
+		mhs[i], ids[i], codes[i], connections[i] = x.mh, x.id, x.code, x.connection
 		for r := range at {
 			if at[r][i] = x.at[r]; x.at[r] != 0 {
 				ranks[i] = int64(r)
@@ -278,7 +290,7 @@ func moveStatuses(all []*messageStatuses, known []int64, failures *ledger.Failur
 		}
 		return err
 	}, sqlMoveStatuses, mhs, ids, at[ledger.RankSent], at[ledger.RankDelivered], at[ledger.RankRead], at[ledger.RankFailed], codes, ranks,
-		ledger.Millis(time.Now()))
+		ledger.Millis(time.Now()), connections, ledger.NonNil(platform))
 }
 
 const sqlKeepOrphans = `WITH k AS (INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code, untimed,

@@ -58,7 +58,7 @@ func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 			t.recount(ledger.RowID(rs[i].Run, rs[i].Seq))
 		}
 		qs := append(wakeDeferred(rs), provenBy(rs)...) // locks segments before outcomes, as every transaction does
-		qs = append(qs, acceptResults(receipts, &told)...)
+		qs = append(qs, acceptResults(receipts, &told, l.options.Platform())...)
 		for _, part := range merges {
 			qs = append(qs, mergeResults(part)...)
 		}
@@ -127,20 +127,23 @@ func parts[T any](all []T, order func(a, b T) int) (parts [][]T) {
 // returns how many orphans each message had, and its failed status with the delivery's row; $2 is
 // now. Rows of 0 orphans are the deliveries of messages that failed and were delivered. It is one
 // statement. As two (update from the orphans, then delete those that are known) it lost every
-// status that came in between (docs/protocol.md#orphan-events).
+// status that came in between (docs/protocol.md#orphan-events). $3 are the connections of the Cloud
+// API (ledger.Tells).
 //
 // It has no join whose order the planner could reverse: a plan that was made for a small table
 // stays in use, and would read all of the large one each time.
 var sqlAbsorb = `WITH d AS (DELETE FROM orphan o WHERE o.mh = ANY($1)
-		AND (SELECT true FROM outcome x WHERE x.mh = o.mh AND x.message_id = o.message_id LIMIT 1)
-		RETURNING o.mh, o.message_id, o.rank, o.at, o.code),
-	m AS MATERIALIZED (SELECT mh, message_id, count(*) AS n, max(rank) AS rank,
+		AND (SELECT true FROM outcome x WHERE x.mh = o.mh AND x.message_id = o.message_id
+			AND ` + tells("o.connection", "x", "$3") + ` LIMIT 1)
+		RETURNING o.mh, o.message_id, o.rank, o.at, o.code, o.connection),
+	m AS MATERIALIZED (SELECT mh, message_id, max(connection) AS connection, count(*) AS n, max(rank) AS rank,
 		min(at) FILTER (WHERE rank = 1 /* sent */) AS sent, min(at) FILTER (WHERE rank = 3 /* delivered */) AS delivered,
 		min(at) FILTER (WHERE rank = 4 /* read */) AS read, min(at) FILTER (WHERE rank = 2 /* failed */) AS failed,
 		min(code) FILTER (WHERE rank = 2 /* failed */) AS code
 		FROM d GROUP BY mh, message_id),
 	u AS (` + sqlForward + `SELECT x.rid, m.message_id, m.rank, m.sent, m.delivered, m.read, m.failed, m.code FROM m
-		CROSS JOIN LATERAL (SELECT rid FROM outcome WHERE mh = m.mh AND message_id = m.message_id OFFSET 0) x` + sqlOnward + `
+		CROSS JOIN LATERAL (SELECT rid FROM outcome x WHERE mh = m.mh AND message_id = m.message_id
+			AND ` + tells("m.connection", "x", "$3") + ` OFFSET 0) x` + sqlOnward + `
 		RETURNING o.rid, o.failed_at, coalesce(o.delivered_at, o.read_at) AS reached_at),
 	` + sqlSegments + `
 	SELECT n, coalesce(failed, 0), coalesce(code, ''), coalesce(f.rid, 0), coalesce(f.result_at, 0) FROM m
@@ -157,7 +160,7 @@ type absorbed struct {
 }
 
 // absorb runs sqlAbsorb; a receives its result.
-func absorb(a *absorbed, hashes []int64) *query {
+func absorb(a *absorbed, hashes []int64, platform []string) *query {
 	return each(func(scan scanFunc) error {
 		var n, failed, rid, accepted int64
 		var code string
@@ -168,7 +171,7 @@ func absorb(a *absorbed, hashes []int64) *query {
 			a.failures.Add(rid, code, accepted, failed)
 		}
 		return err
-	}, sqlAbsorb, hashes, ledger.Millis(time.Now()))
+	}, sqlAbsorb, hashes, ledger.Millis(time.Now()), ledger.NonNil(platform))
 }
 
 const (
@@ -194,7 +197,7 @@ const (
 // acceptResults writes acceptances, which replace every other outcome, flags the message ids that
 // another delivery has too, and absorbs the orphans of the accepted messages. told receives what
 // the orphans tell.
-func acceptResults(rs []receipt, told *absorbed) (qs []*query) {
+func acceptResults(rs []receipt, told *absorbed, platform []string) (qs []*query) {
 	if len(rs) == 0 {
 		return nil
 	}
@@ -213,7 +216,7 @@ func acceptResults(rs []receipt, told *absorbed) (qs []*query) {
 	}
 	slices.Sort(probe)
 	return []*query{stmt(nil, sqlAccept, rids, attempts, mhs, ats, ids, warnings), stmt(nil, sqlFlagRepeated, probe, len(probe)),
-		absorb(told, probe)}
+		absorb(told, probe, platform)}
 }
 
 const (

@@ -148,7 +148,8 @@ func openAt(t testing.TB, dsn string, o ledger.Options) *Ledger {
 func TestPostgresKeepsEveryPromiseOfTheLedger(t *testing.T) {
 	t.Parallel()
 	ledgertest.RunMain(t, func(t *testing.T) campaign.Ledger {
-		return openKept(t, ledger.Options{Origin: ledgertest.Origin, Notify: ledgertest.Notify, PerCompany: true})
+		return openKept(t, ledger.Options{Origin: ledgertest.Origin, Platform: ledgertest.Platform, Notify: ledgertest.Notify,
+			PerCompany: true})
 	})
 }
 

@@ -94,7 +94,7 @@ func (t *tx) absorbPage() (told absorbed, mine bool, err error) {
 		at = sweepPos{mh: -1 << 63}
 	}
 	mutant.Crash("orphans_read")
-	if err := t.do(absorb(&told, slices.Compact(mhs))); err != nil {
+	if err := t.do(absorb(&told, slices.Compact(mhs), t.options.Platform())); err != nil {
 		return told, false, err
 	}
 	return told, true, t.do(stmt(nil, sqlSetSweep, at.mh, at.messageID, int16(at.rank)))

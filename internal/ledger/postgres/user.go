@@ -9,9 +9,11 @@ import (
 )
 
 const (
-	sqlRecipientsOf = `SELECT w.i, d.key, d.dest FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY w (mh, id, i)
-		CROSS JOIN LATERAL (SELECT rid FROM outcome WHERE mh = w.mh AND message_id = w.id OFFSET 0) o
-		CROSS JOIN LATERAL (SELECT key, dest FROM delivery WHERE rid = o.rid AND key > 0 OFFSET 0) d`
+	sqlRecipientsOf = `SELECT w.i, d.key, d.dest, coalesce(o.connection, s.connection, '') FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY w (mh, id, i)
+		CROSS JOIN LATERAL (SELECT rid, connection FROM outcome WHERE mh = w.mh AND message_id = w.id OFFSET 0) o
+		CROSS JOIN LATERAL (SELECT key, dest FROM delivery WHERE rid = o.rid AND key > 0 OFFSET 0) d
+		CROSS JOIN LATERAL (SELECT connection FROM segment
+			WHERE id = ((o.rid >> 32) << 32) | ((o.rid & 4294967295) / 4096) OFFSET 0) s`
 	sqlNumbersOf = `SELECT w.i, p.key, p.dest FROM unnest($1::text[]) WITH ORDINALITY w (id, i)
 		CROSS JOIN LATERAL (SELECT key, dest FROM user_pair WHERE user_id = w.id OFFSET 0) p`
 	sqlWishesOf = `SELECT ` + ledger.WishColumns + ` FROM unnest($1::text[]) u (id)
@@ -45,14 +47,26 @@ func (u users) numbers(of []string, query string, a ...any) (map[string]ledger.N
 }
 
 // Recipients implements ledger.Users.
-func (u users) Recipients(messages []string) (map[string]ledger.Numbers, error) {
+func (u users) Recipients(messages []string) (map[string][]ledger.Recipient, error) {
+	found := make(map[string][]ledger.Recipient, len(messages))
+	if len(messages) == 0 {
+		return found, nil
+	}
 	var mhs []int64
 	var ids []string
 	for _, m := range messages {
 		id := storedID(m)
 		mhs, ids = append(mhs, u.hash.MessageHash(id)), append(ids, id)
 	}
-	return u.numbers(messages, sqlRecipientsOf, mhs, ids)
+	return found, u.do(each(func(scan scanFunc) error {
+		var i int64
+		var r ledger.Recipient
+		err := scan(&i, &r.Key, &r.To, &r.Over)
+		if err == nil {
+			found[messages[i-1]] = append(found[messages[i-1]], r)
+		}
+		return err
+	}, sqlRecipientsOf, mhs, ids))
 }
 
 // Numbers implements ledger.Users.

@@ -31,9 +31,9 @@ func (l *Ledger) adoptPage(ctx context.Context, after int64, done *campaign.Swep
 	var inFlight ledger.Attempts
 	if err := l.snapshot(ctx, func(r reader) (err error) {
 		each := func(query string, a []any, f func(scanFunc) error) error { return r.each(ctx, query, a, f) }
-		search, to, err = searchPage(each, after)
+		search, to, err = searchPage(each, after, l.options.Platform())
 		if err == nil && len(search.Keys) > 0 {
-			inFlight, err = inFlightOf(each, search.Keys)
+			inFlight, err = inFlightOf(each, search.Keys, l.options.Platform())
 		}
 		return err
 	}); err != nil {
@@ -42,7 +42,7 @@ func (l *Ledger) adoptPage(ctx context.Context, after int64, done *campaign.Swep
 	before := done.Adopted
 	for keys := range slices.Chunk(search.Keys, adoptBatch) {
 		if err := l.sweepStep(ctx, done, len(keys), func(t *tx, counts *campaign.Swept) error {
-			orphans, open, err := adoptable(t.each, keys)
+			orphans, open, err := adoptable(t.each, keys, l.options.Platform())
 			if err != nil {
 				return err
 			}
@@ -60,7 +60,7 @@ const (
 )
 
 // searchPage finds the orphans that open attempts of the next recipients may be about.
-func searchPage(each queryFunc, after int64) (s ledger.Search, to int64, err error) {
+func searchPage(each queryFunc, after int64, platform []string) (s ledger.Search, to int64, err error) {
 	next := func(query string) (keys []int64, err error) {
 		err = each(query, args(after, ledger.AdoptPage), list(&keys, scanID))
 		return keys, err
@@ -74,7 +74,7 @@ func searchPage(each queryFunc, after int64) (s ledger.Search, to int64, err err
 		return s, after, err
 	}
 	keys, to := ledger.NextKeys(ofOrphans, ofAttempts)
-	orphans, open, err := adoptable(each, keys)
+	orphans, open, err := adoptable(each, keys, platform)
 	return ledger.NewSearch(orphans, open), to, err
 }
 
@@ -91,12 +91,12 @@ const (
 )
 
 // adoptable reads the open attempts of recipients, and the orphans of those that have one.
-func adoptable(each queryFunc, keys []int64) (orphans []ledger.Orphan, open ledger.Attempts, err error) {
+func adoptable(each queryFunc, keys []int64, platform []string) (orphans []ledger.Orphan, open ledger.Attempts, err error) {
 	open, keys = ledger.Attempts{}, ledger.SpelledOnce(keys)
 	for _, key := range keys {
 		if err := each(sqlAttemptsOf, args(key), func(scan scanFunc) error {
 			a, err := ledger.ScanAttempt(scan)
-			open.Add(a)
+			open.Add(a, platform)
 			return err
 		}); err != nil {
 			return nil, nil, err
@@ -125,7 +125,7 @@ const (
 
 // inFlightOf reads, for these recipients, the deliveries that may have been posted and have no
 // result.
-func inFlightOf(each queryFunc, keys []int64) (ledger.Attempts, error) {
+func inFlightOf(each queryFunc, keys []int64, platform []string) (ledger.Attempts, error) {
 	keys = ledger.SpelledOnce(keys)
 	type markedSegment struct {
 		ledger.Attempt
@@ -145,7 +145,7 @@ func inFlightOf(each queryFunc, keys []int64) (ledger.Attempts, error) {
 		a := s.Attempt
 		add := func(err error) error {
 			if _, asked := slices.BinarySearch(keys, a.Key); asked {
-				found.Add(a)
+				found.Add(a, platform)
 			}
 			return err
 		}

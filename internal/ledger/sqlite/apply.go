@@ -18,17 +18,18 @@ type messageStatus struct {
 	rank      ledger.Rank
 	at        int64
 	code      string
+
+	connection string
 }
 
 // orphanRow is a status with what adoption needs to know about it.
 type orphanRow struct {
 	messageStatus
-	received   int64
-	key        int64
-	connection string
-	untimed    bool
-	marked     int64 // the row id that its mark proves, and the attempt; 0 without a mark
-	attempt    int
+	received int64
+	key      int64
+	untimed  bool
+	marked   int64 // the row id that its mark proves, and the attempt; 0 without a mark
+	attempt  int
 }
 
 // Apply implements campaign.EventLedger.
@@ -44,8 +45,8 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 		at, received, untimed := ledger.EventTimes(s, now)
 		marked, attempt := ledger.Marked(s.Mark)
 		rows = append(rows, orphanRow{
-			messageStatus: messageStatus{l.key.MessageHash(s.MessageID), s.MessageID, r, ledger.Millis(at), s.Code},
-			received:      ledger.Millis(received), key: s.Recipient, connection: s.Connection, untimed: untimed,
+			messageStatus: messageStatus{l.key.MessageHash(s.MessageID), s.MessageID, r, ledger.Millis(at), s.Code, s.Connection},
+			received:      ledger.Millis(received), key: s.Recipient, untimed: untimed,
 			marked: marked, attempt: attempt,
 		})
 		hashes = append(hashes, rows[len(rows)-1].mh)
@@ -61,7 +62,11 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 		if err := portable.StorePrices(portableTx{t}, e.Statuses, l.key.MessageHash); err != nil {
 			return err
 		}
-		e, found, err := ledger.Attribute(e, users{t, l.key})
+		e, err := ledger.Disown(e, users{t, l.key}, t.options.Platform())
+		if err != nil {
+			return err
+		}
+		e, found, err := ledger.Attribute(e, users{t, l.key}, t.options.Platform())
 		if err != nil {
 			return err
 		}
@@ -243,7 +248,11 @@ func (t *tx) move(s messageStatus, at ridsByHash, changed *changes) (known, isNe
 	if s.rank != ledger.RankFailed {
 		s.code = ""
 	}
-	for _, rid := range at[s.mh] {
+	rids, err := t.toldOf(at[s.mh], s.connection)
+	if err != nil {
+		return false, false, err
+	}
+	for _, rid := range rids {
 		n, err := int64(0), error(nil)
 		if first != "" {
 			n, err = t.exec(first, rid, s.messageID, s.at, s.code)
@@ -270,7 +279,7 @@ func (t *tx) move(s messageStatus, at ridsByHash, changed *changes) (known, isNe
 			}
 		}
 	}
-	for _, rid := range at[s.mh] {
+	for _, rid := range rids {
 		if known {
 			break
 		}
@@ -279,6 +288,27 @@ func (t *tx) move(s messageStatus, at ridsByHash, changed *changes) (known, isNe
 		}
 	}
 	return known, isNew, nil
+}
+
+const sqlSentOver = `SELECT coalesce(nullif(o.connection, ''), s.connection, '') FROM outcome o JOIN segment s ON s.id = ?2
+	WHERE o.rid = ?1`
+
+// toldOf returns the deliveries that an event of the connection may be about (ledger.Tells).
+func (t *tx) toldOf(rids []int64, connection string) (told []int64, err error) {
+	platform := t.options.Platform()
+	if len(platform) == 0 {
+		return rids, nil
+	}
+	for _, rid := range rids {
+		var sent string
+		if err := t.row(sqlSentOver, args(rid, ledger.SegmentOf(rid)), &sent); err != nil {
+			return nil, err
+		}
+		if ledger.Tells(platform, connection, sent) {
+			told = append(told, rid)
+		}
+	}
+	return told, nil
 }
 
 const sqlAcceptedAt = `SELECT result_at FROM outcome WHERE rid = ?`

@@ -127,7 +127,7 @@ func (t *tx) accept(rs []campaign.Result, hashes []int64) error {
 var (
 	sqlCountHashes    = `SELECT count(*) FROM outcome WHERE mh <> 0 AND mh IN ` + values(1, acceptWidth)
 	sqlRepeatedHashes = `SELECT mh FROM outcome WHERE mh <> 0 AND mh IN ` + values(1, acceptWidth) + ` GROUP BY mh HAVING count(*) > 1`
-	sqlOrphansAmong   = `SELECT mh, message_id, rank, at, code FROM orphan WHERE mh IN ` + values(1, acceptWidth)
+	sqlOrphansAmong   = `SELECT mh, message_id, rank, at, code, connection FROM orphan WHERE mh IN ` + values(1, acceptWidth)
 )
 
 const sqlFlagRepeated = `UPDATE outcome SET flags = flags | 16 /* repeated id */
@@ -173,7 +173,7 @@ func (t *tx) absorbHashes(probe []any) error {
 	var found []messageStatus
 	if err := t.each(sqlOrphansAmong, probe, func(scan scanFunc) error {
 		var o messageStatus
-		err := scan(&o.mh, &o.messageID, &o.rank, &o.at, &o.code)
+		err := scan(&o.mh, &o.messageID, &o.rank, &o.at, &o.code, &o.connection)
 		found = append(found, o)
 		return err
 	}); err != nil {

@@ -86,7 +86,8 @@ func openThrough(t testing.TB, driver string, o ledger.Options) *Ledger {
 func TestSQLiteKeepsEveryPromiseOfTheLedger(t *testing.T) {
 	t.Parallel()
 	ledgertest.Run(t, func(t *testing.T) campaign.Ledger {
-		return openTest(t, ledger.Options{Origin: ledgertest.Origin, Notify: ledgertest.Notify, PerCompany: true})
+		return openTest(t, ledger.Options{Origin: ledgertest.Origin, Platform: ledgertest.Platform, Notify: ledgertest.Notify,
+			PerCompany: true})
 	})
 }
 

@@ -146,14 +146,14 @@ func (l *Ledger) knownOrphans(ctx context.Context) (known []ledger.Orphan, err e
 	return known, err
 }
 
-const sqlOrphansOfMessage = `SELECT mh, message_id, rank, at, code FROM orphan WHERE mh = ? AND message_id = ?`
+const sqlOrphansOfMessage = `SELECT mh, message_id, rank, at, code, connection FROM orphan WHERE mh = ? AND message_id = ?`
 
 // absorbMessage applies all orphans of one message, if it is known, and returns how many.
 func (t *tx) absorbMessage(o ledger.Orphan) (int, error) {
 	var found []messageStatus
 	if err := t.each(sqlOrphansOfMessage, args(o.Hash, o.MessageID), func(scan scanFunc) error {
 		var s messageStatus
-		err := scan(&s.mh, &s.messageID, &s.rank, &s.at, &s.code)
+		err := scan(&s.mh, &s.messageID, &s.rank, &s.at, &s.code, &s.connection)
 		found = append(found, s)
 		return err
 	}); err != nil {

@@ -6,7 +6,9 @@ import (
 )
 
 const (
-	sqlRecipientOf = `SELECT d.key, d.dest FROM outcome o CROSS JOIN delivery d ON d.rid = o.rid
+	sqlRecipientOf = `SELECT d.key, d.dest, coalesce(nullif(o.connection, ''), s.connection, '')
+		FROM outcome o CROSS JOIN delivery d ON d.rid = o.rid
+		CROSS JOIN segment s ON s.id = ((o.rid >> 32) << 32) | ((o.rid & 4294967295) / 4096)
 		WHERE o.mh = ? AND o.mh <> 0 AND o.message_id = ? AND d.key > 0`
 	sqlNumbersOf = `SELECT key, dest FROM user_pair WHERE user_id = ?`
 	sqlAnyWish   = `SELECT EXISTS (SELECT 1 FROM wish)`
@@ -32,14 +34,17 @@ func (u users) numbers(query string, a ...any) (ledger.Numbers, error) {
 }
 
 // Recipients implements ledger.Users.
-func (u users) Recipients(messages []string) (map[string]ledger.Numbers, error) {
-	found := make(map[string]ledger.Numbers, len(messages))
+func (u users) Recipients(messages []string) (map[string][]ledger.Recipient, error) {
+	found := make(map[string][]ledger.Recipient, len(messages))
 	for _, id := range messages {
-		n, err := u.numbers(sqlRecipientOf, u.hash.MessageHash(id), id)
-		if err != nil {
+		if err := u.each(sqlRecipientOf, args(u.hash.MessageHash(id), id), func(scan scanFunc) error {
+			var r ledger.Recipient
+			err := scan(&r.Key, &r.To, &r.Over)
+			found[id] = append(found[id], r)
+			return err
+		}); err != nil {
 			return nil, err
 		}
-		found[id] = n
 	}
 	return found, nil
 }

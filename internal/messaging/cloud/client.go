@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -28,6 +29,7 @@ type Client struct {
 	templates listings[[]messaging.TemplateRecord] // all of an account
 
 	mu     sync.RWMutex
+	owners owners
 	lines  map[string]*line            // by connection id; nil before the first listing
 	tokens map[string]messaging.Secret // by account id
 	failed map[string]failure          // by question.turn
@@ -60,9 +62,13 @@ func New(o Options) (*Client, error) {
 		layouts:   listings[[]messaging.TemplateRecord]{asking: make(chan struct{}, 1)},
 		templates: listings[[]messaging.TemplateRecord]{asking: make(chan struct{}, 1)},
 	}
+	c.owners = owners{accounts: map[string]string{}, ids: map[int64]string{},
+		listed: map[string]time.Time{}, seen: map[string]time.Time{}, tried: map[string]time.Time{}}
 	for name, id := range o.Names {
 		c.named[id] = name
+		c.owners.connections = append(c.owners.connections, name)
 	}
+	slices.Sort(c.owners.connections)
 	for i := range o.Accounts {
 		c.tokens[o.Accounts[i].ID] = o.Accounts[i].Token
 	}

@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"cmp"
 	"errors"
 
 	"campaignd/internal/messaging"
@@ -11,40 +12,88 @@ import (
 // with the app's secret (docs/cloud.md#webhooks).
 var SignatureForm = messaging.SignatureForm{Header: "X-Hub-Signature-256", Prefix: "sha256=", Encoding: messaging.Hex}
 
-// ErrForeign means that a body has an entry of an account for which its signature does not vouch.
-var ErrForeign = errors.New("an entry is of an account that the secret of the signature does not vouch for")
+// Told is what a body tells whose signature is right. A signature says which app posted the body,
+// so each event counts only for the accounts and the numbers of that app.
+type Told struct {
+	Events []messaging.Event // that count
+	// Ignored are the accounts and numbers of the events that do not count: one for each event.
+	Ignored []string
+	// Unlisted are the numbers of events about which it is not known yet whether they count.
+	Unlisted []string
+}
 
-// DecodeEvents reads the body of a webhook whose signature vouches for some accounts: vouched
-// tells which. name gives a phone_number_id its connection id. With an error no event is returned.
+// noNumber stands in Told.Ignored for an event that names no number and must.
+const noNumber = "no number"
+
+// DecodeEvents reads the body of a webhook whose signature is right. vouched tells for which
+// accounts it vouches, and standing is Client.Standing for these accounts. With an error no event
+// is returned.
 func DecodeEvents(
-	body []byte, vouched func(account string) bool, name func(phoneNumberID string) string,
-) ([]messaging.Event, error) {
+	body []byte, vouched func(account string) bool, standing func(id, digits string) (connection string, s Standing),
+) (told Told, err error) {
 	if len(body) > messaging.MaxBody {
-		return nil, messaging.ErrBodyTooLarge
+		return told, messaging.ErrBodyTooLarge
 	}
 	v, err := rawjson.Parse(body)
 	if err != nil {
-		return nil, errors.Join(messaging.ErrBody, err)
+		return told, errors.Join(messaging.ErrBody, err)
 	}
 	if !v.IsObject() {
-		return nil, messaging.ErrBody
+		return told, messaging.ErrBody
 	}
-	for m := v.Get("entry").Members(); m.Next(); {
-		if !vouched(m.Val.Get("id").Text()) {
-			return nil, ErrForeign
-		}
+	if v.Get("object").Text() != "whatsapp_business_account" {
+		told.Events = []messaging.Event{{Type: "not the platform's envelope"}}
+		return told, nil
 	}
 	b := messaging.Batch{}
-	if v.Get("object").Text() != "whatsapp_business_account" {
-		return []messaging.Event{{Type: "not the platform's envelope"}}, nil
-	}
 	if err := b.Platform(v, messaging.Event{}); err != nil {
-		return nil, err
+		return told, err
 	}
-	for i := range b.Events {
-		if e := &b.Events[i]; e.NumberID != "" {
-			e.Connection = name(e.NumberID)
+	type number struct{ id, digits string }
+	type owner struct {
+		connection string
+		Standing
+	}
+	known := map[number]owner{} // so that a body asks once for each number
+	for _, e := range b.Events {
+		named := number{id: e.NumberID}
+		if named.id == "" {
+			named.digits = e.Number
+		}
+		e.Number = "" // the connection is known by the platform's own listing, or the event does not count
+		switch {
+		case !vouched(e.Account):
+			told.Ignored = append(told.Ignored, "account "+e.Account)
+		case named != number{}:
+			of, ok := known[named]
+			if !ok {
+				of.connection, of.Standing = standing(named.id, named.digits)
+				known[named] = of
+			}
+			name := "number " + cmp.Or(named.id, "without an id")
+			switch of.Standing {
+			case Own:
+				e.Connection = of.connection
+				told.Events = append(told.Events, e)
+			case Others:
+				told.Ignored = append(told.Ignored, name)
+			case Unlisted:
+				told.Unlisted = append(told.Unlisted, name)
+			}
+		case aboutNumber(&e):
+			told.Ignored = append(told.Ignored, noNumber)
+		default:
+			told.Events = append(told.Events, e)
 		}
 	}
-	return b.Events, nil
+	return told, nil
+}
+
+// aboutNumber reports whether an event is about a number, so that only one that names it counts.
+func aboutNumber(e *messaging.Event) bool {
+	switch e.Kind {
+	case messaging.KindStatus, messaging.KindMessage, messaging.KindPreference, messaging.KindNumber:
+		return true
+	}
+	return false
 }

@@ -2,8 +2,8 @@ package cloud
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
-	"errors"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -31,10 +31,10 @@ func TestEventsAreReadAsThePagesSay(t *testing.T) {
 		}
 		readJSON(t, &f, filepath.Join("events", filepath.Base(file)))
 		got, err := DecodeEvents(f.Body, only("200000000000001"), names)
-		if err != nil || len(got) != 1 || f.Source == "" {
-			t.Fatalf("%s: got %d events, %v, source %q; want one, and a source", file, len(got), err, f.Source)
+		if err != nil || len(got.Events) != 1 || f.Source == "" {
+			t.Fatalf("%s: got %+v, %v, source %q; want one event, and a source", file, got, err, f.Source)
 		}
-		e, w := got[0], f.Want
+		e, w := got.Events[0], f.Want
 		if e.Kind.String() != w.Kind || e.Connection != w.Connection || e.Account != w.Account || string(e.Status) != w.Status ||
 			e.Recipient != w.Recipient || e.Mark != w.Mark || e.NumberID != w.NumberID || e.MessageID != w.MessageID ||
 			e.Code != w.Code || !reflect.DeepEqual(e.Pricing, w.Pricing) {
@@ -45,29 +45,68 @@ func TestEventsAreReadAsThePagesSay(t *testing.T) {
 
 func only(account string) func(string) bool { return func(id string) bool { return id == account } }
 
-func names(id string) string {
-	if id == "300000000000001" {
-		return "main"
+// names knows the numbers 300000000000001 and 300 of the account, by their ids and as +15550100300;
+// 400 is of another account, and 500 is not listed.
+func names(id, digits string) (connection string, s Standing) {
+	switch {
+	case id == "300000000000001":
+		return "main", Own
+	case id == "300", id == "300000000000002", id == "" && digits == "15550100300":
+		return cmp.Or(id, "300"), Own
+	case id == "500":
+		return "", Unlisted
 	}
-	return id
+	return "", Others
 }
 
-func TestASecretVouchesForItsAccountOnly(t *testing.T) {
-	const two = `{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[]},{"id":"2","changes":[]}]}`
-	if got, err := DecodeEvents([]byte(two), only("1"), names); !errors.Is(err, ErrForeign) || got != nil {
-		t.Errorf("got %v, %v of an entry of another account; want ErrForeign and no event", got, err)
+func TestASignatureVouchesForItsNumbersOnly(t *testing.T) {
+	entry := func(account, field, value string) string {
+		return `{"id":"` + account + `","changes":[{"field":"` + field + `","value":{` + value + `}}]}`
 	}
-	const none = `{"object":"whatsapp_business_account","entry":[{"changes":[]}]}`
-	if _, err := DecodeEvents([]byte(none), only("1"), names); !errors.Is(err, ErrForeign) {
-		t.Errorf("got %v of an entry without an id, want ErrForeign", err)
+	status := func(metadata string) string {
+		return metadata + `"statuses":[{"id":"wamid.A","status":"sent","timestamp":"1790000000","recipient_id":"15555550101"}]`
+	}
+	for name, c := range map[string]struct {
+		entries                   []string
+		events, ignored, unlisted int
+	}{
+		"its number":                      {[]string{entry("1", "messages", status(`"metadata":{"phone_number_id":"300"},`))}, 1, 0, 0},
+		"its number by its digits":        {[]string{entry("1", "messages", status(`"metadata":{"display_phone_number":"15550100300"},`))}, 1, 0, 0},
+		"a number of another account":     {[]string{entry("1", "messages", status(`"metadata":{"phone_number_id":"400"},`))}, 0, 1, 0},
+		"another's digits":                {[]string{entry("1", "messages", status(`"metadata":{"display_phone_number":"15550100400"},`))}, 0, 1, 0},
+		"a number that nobody listed yet": {[]string{entry("1", "messages", status(`"metadata":{"phone_number_id":"500"},`))}, 0, 0, 1},
+		"no number":                       {[]string{entry("1", "messages", status(""))}, 0, 1, 0},
+		"no number in a preference": {[]string{entry("1", "user_preferences",
+			`"user_preferences":[{"wa_id":"15555550101","value":"resume","timestamp":"1790000000"}]`)}, 0, 1, 0},
+		"no number in an error of one": {[]string{entry("1", "messages", `"errors":[{"code":130429}]`)}, 0, 1, 0},
+		"another's account":            {[]string{entry("2", "messages", status(`"metadata":{"phone_number_id":"300"},`))}, 0, 1, 0},
+		"an entry without an id":       {[]string{`{"changes":[{"field":"account_update","value":{"event":"DISABLE"}}]}`}, 0, 1, 0},
+		"another's beside its own": {[]string{entry("2", "messages", status(`"metadata":{"phone_number_id":"400"},`)),
+			entry("1", "messages", status(`"metadata":{"phone_number_id":"300"},`))}, 1, 1, 0},
+		"an event of the account": {[]string{entry("1", "account_update", `"event":"ACCOUNT_DELETED"`)}, 1, 0, 0},
+	} {
+		got, err := DecodeEvents([]byte(`{"object":"whatsapp_business_account","entry":[`+strings.Join(c.entries, ",")+`]}`), only("1"), names)
+		if err != nil || len(got.Events) != c.events || len(got.Ignored) != c.ignored || len(got.Unlisted) != c.unlisted {
+			t.Errorf("%s: got %+v, %v; want %d events, %d ignored, %d unlisted", name, got, err, c.events, c.ignored, c.unlisted)
+		}
+	}
+}
+
+func TestAChangeIsOfTheAccountOfItsEntry(t *testing.T) {
+	body := `{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[{"field":"account_update","value":` +
+		`{"event":"ACCOUNT_DELETED","account_id":"2","wabaId":"2","companyId":"co_1"}}]}]}`
+	got, err := DecodeEvents([]byte(body), only("1"), names)
+	if err != nil || len(got.Events) != 1 || got.Events[0].Account != "1" || got.Events[0].Change.Company != "" {
+		t.Errorf("got %+v, %v; want one event of account 1 and of no company", got, err)
 	}
 }
 
 func TestALongMarkIsNoMark(t *testing.T) {
-	body := `{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[{"field":"messages","value":{"statuses":[` +
+	body := `{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[{"field":"messages","value":{` +
+		`"metadata":{"phone_number_id":"300"},"statuses":[` +
 		`{"id":"wamid.A","status":"sent","biz_opaque_callback_data":"` + strings.Repeat("x", 513) + `"}]}}]}]}`
 	got, err := DecodeEvents([]byte(body), only("1"), names)
-	if err != nil || len(got) != 1 || got[0].Mark != "" {
+	if err != nil || len(got.Events) != 1 || got.Events[0].Mark != "" {
 		t.Errorf("got %+v, %v; want one event without a mark", got, err)
 	}
 }
@@ -78,8 +117,9 @@ func FuzzDecodeEvents(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		before := bytes.Clone(body)
 		got, err := DecodeEvents(body, only("1"), names)
-		if err != nil && got != nil || len(got) > messaging.MaxEvents || !bytes.Equal(before, body) {
-			t.Errorf("got %d events with %v, want none with an error, at most %d, and the body unchanged", len(got), err, messaging.MaxEvents)
+		n := len(got.Events) + len(got.Ignored) + len(got.Unlisted)
+		if err != nil && n > 0 || n > messaging.MaxEvents || !bytes.Equal(before, body) {
+			t.Errorf("got %d events with %v, want none with an error, at most %d, and the body unchanged", n, err, messaging.MaxEvents)
 		}
 	})
 }

@@ -67,7 +67,7 @@ func (c *Client) list(ctx context.Context) ([]*line, error) {
 	lines, ids := map[string]*line{}, map[string]*line{}
 	for i := range c.o.Accounts {
 		account := &c.o.Accounts[i]
-		of, err := c.numbersOf(ctx, account)
+		of, err := c.numbersOf(ctx, account, time.Time{})
 		if err != nil {
 			return nil, messaging.NamedBy(fmt.Errorf("account %s: %w", account.ID, err), account.ID)
 		}
@@ -91,12 +91,25 @@ func inOrder(lines map[string]*line) []*line {
 	})
 }
 
-// numbersOf returns the numbers of one account.
-func (c *Client) numbersOf(ctx context.Context, account *Account) ([]*line, error) {
-	q := question{account: account.ID, edge: "phone_numbers", query: url.Values{"fields": {numberFields}},
+// numbersOf returns the numbers of one account. An answer from before since is asked for again.
+func (c *Client) numbersOf(ctx context.Context, account *Account, since time.Time) ([]*line, error) {
+	q := c.numbersQuestion(account)
+	q.since = since
+	of, err := ask(ctx, c, &c.numbers, q, c.numbersReader(account))
+	if tells := c.numbers.get(q.name()).tells; err == nil && !tells.IsZero() {
+		c.learn(account.ID, of, tells)
+	}
+	return of, err
+}
+
+func (c *Client) numbersQuestion(account *Account) question {
+	return question{account: account.ID, edge: "phone_numbers", query: url.Values{"fields": {numberFields}},
 		age:   func(int) time.Duration { return numbersAge },
 		older: func(err error) bool { return throttled(err) || errors.Is(err, ErrAsked) }}
-	return ask(ctx, c, &c.numbers, q, func(records []rawjson.Value) (of []*line, err error) {
+}
+
+func (c *Client) numbersReader(account *Account) func([]rawjson.Value) ([]*line, error) {
+	return func(records []rawjson.Value) (of []*line, err error) {
 		for _, v := range records {
 			l := c.lineOf(account, v)
 			if !digits(l.id) || l.number.Phone == "" {
@@ -106,7 +119,7 @@ func (c *Client) numbersOf(ctx context.Context, account *Account) ([]*line, erro
 			of = append(of, l)
 		}
 		return of, nil
-	})
+	}
 }
 
 // lineOf reads one record of phone_numbers.

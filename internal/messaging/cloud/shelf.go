@@ -65,6 +65,7 @@ type question struct {
 	account, edge string
 	query         url.Values
 	age           func(calls int) time.Duration // how long an answer that took so many calls is used
+	since         time.Time                     // an answer from before is asked for again
 	// older reports whether an older listing may be used after err.
 	older func(err error) bool
 	// waits means that all templates are listed, for a launch: it waits for the listing of another
@@ -89,7 +90,8 @@ func (q *question) turn() string {
 type listing[T any] struct {
 	value T
 	calls int
-	at    time.Time // when the platform was asked; zero: there is none
+	at    time.Time // when the platform was asked, or when the answer was kept; zero: there is none
+	tells time.Time // the answer has all that was true then: when the platform was asked, or earlier
 	again time.Time // when to ask again
 	used  time.Time // when a message or a command needed it last
 }
@@ -162,7 +164,7 @@ const lookAgain = 5 * time.Second
 // listing use it meanwhile, so that a slow platform does not hold up messages.
 func ask[T any](ctx context.Context, c *Client, s *listings[T], q question, read func([]rawjson.Value) (T, error)) (T, error) {
 	have := s.get(q.name())
-	if time.Now().Before(have.again) {
+	if have.usable(q.since) {
 		return have.value, nil
 	}
 	select {
@@ -178,7 +180,7 @@ func ask[T any](ctx context.Context, c *Client, s *listings[T], q question, read
 		}
 	}
 	defer func() { <-s.asking }()
-	if have = s.get(q.name()); time.Now().Before(have.again) {
+	if have = s.get(q.name()); have.usable(q.since) {
 		return have.value, nil
 	}
 	got, err := fetch(ctx, c, q, read)
@@ -237,9 +239,14 @@ func fetch[T any](ctx context.Context, c *Client, q question, read func([]rawjso
 	}
 }
 
+// usable reports whether the answer is used without a look at the shelf.
+func (l listing[T]) usable(since time.Time) bool {
+	return time.Now().Before(l.again) && (!l.at.Before(since))
+}
+
 // fresh reports whether an answer need not be asked for again.
 func fresh[T any](l listing[T], q question) bool {
-	return !l.at.IsZero() && time.Since(l.at) < q.age(l.calls)
+	return !l.at.IsZero() && time.Since(l.at) < q.age(l.calls) && !l.at.Before(q.since)
 }
 
 // shelved reads what the shelf has; the zero listing if it has none that can be read.
@@ -261,7 +268,8 @@ func shelved[T any](ctx context.Context, c *Client, q question, read func([]rawj
 	if err != nil {
 		return l, nil //nolint:nilerr // as above
 	}
-	return listing[T]{value: value, calls: int(calls), at: time.Now().Add(-age)}, nil
+	at := time.Now().Add(-age)
+	return listing[T]{value: value, calls: int(calls), at: at, tells: at.Add(-c.o.Timeout)}, nil
 }
 
 // asked asks the platform, and puts the answer on the shelf.
@@ -275,7 +283,7 @@ func asked[T any](ctx context.Context, c *Client, q question, read func([]rawjso
 	if err != nil {
 		return l, err
 	}
-	return listing[T]{value: value, calls: calls, at: at}, c.shelf.KeepListing(ctx, c.shelfName(q), textOf(records, calls))
+	return listing[T]{value: value, calls: calls, at: at, tells: at}, c.shelf.KeepListing(ctx, c.shelfName(q), textOf(records, calls))
 }
 
 // shelfName is the name of an answer on the shelf. The host is part of it, because a ledger may
