@@ -53,7 +53,7 @@ type PauseReason string
 const (
 	PausedByOperator PauseReason = "operator"
 	PausedByCanary   PauseReason = "canary"
-	PausedByBreaker  PauseReason = "breaker" // the same fault of the message again and again, or too many opt-outs
+	PausedByBreaker  PauseReason = "breaker" // messages that have the same fault, or too many opt-outs
 	PausedByLedger   PauseReason = "ledger"  // the ledger went back in time
 )
 

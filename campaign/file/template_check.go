@@ -160,6 +160,9 @@ func checkRecordHeader(use *TemplateUse, h messaging.Component, say sayer) {
 				fmt.Sprintf("add header: {%s: {file: ...}}", strings.ToLower(h.Format)))
 		} else if kind != strings.ToLower(h.Format) {
 			say(LevelError, "template.header."+kind, fmt.Sprintf("the template's header is of type %s", strings.ToLower(h.Format)), "give that")
+		} else if isSample(media.Link, h.Example.HeaderHandle) {
+			say(LevelError, "template.header."+kind+".link", "the link is the template's own sample, which the platform does not fetch for a message",
+				"give a public link to a file of your own, or file: with its path")
 		}
 		return
 	case "LOCATION", "PRODUCT":
@@ -176,6 +179,23 @@ func checkRecordHeader(use *TemplateUse, h messaging.Component, say sayer) {
 	if media != nil {
 		say(LevelError, "template.header", "the template has no media header", "remove header")
 	}
+}
+
+// sampleHost is where the platform keeps the samples of headers
+// (docs/service.md#templates).
+const sampleHost = "scontent.whatsapp.net"
+
+// isSample reports whether a link is one of the samples of a template's header. Each listing signs
+// their addresses anew, so what follows the path is not compared.
+func isSample(link string, samples []string) bool {
+	path := func(s string) string {
+		s, _, _ = strings.Cut(s, "#")
+		s, _, _ = strings.Cut(s, "?")
+		return s
+	}
+	host, _, _ := strings.Cut(strings.TrimPrefix(path(link), "https://"), "/")
+	return link != "" && (strings.EqualFold(host, sampleHost) ||
+		slices.ContainsFunc(samples, func(s string) bool { return strings.EqualFold(path(s), path(link)) }))
 }
 
 // checkRecordButtons compares how many dynamic buttons the template has with how many the campaign

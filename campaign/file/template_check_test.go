@@ -70,6 +70,8 @@ func TestEachDifferenceFromTheTemplateIsFound(t *testing.T) {
 		return []messaging.Component{{Type: "HEADER", Format: format, Text: text}}
 	}
 	body := func(text string) []messaging.Component { return []messaging.Component{{Type: "BODY", Text: text}} }
+	sample := header("IMAGE", "")
+	sample[len(sample)-1].Example.HeaderHandle = []string{"https://cdn.example/v/7_n.jpg?oh=1"}
 	image, video, document := &HeaderUse{Image: &MediaUse{}}, &HeaderUse{Video: &MediaUse{}}, &HeaderUse{Document: &MediaUse{}}
 	const several = "warning template.buttons: several buttons are filled; " +
 		"the service's document does not say how it numbers them, so they are sent in the order given" + first
@@ -117,6 +119,14 @@ func TestEachDifferenceFromTheTemplateIsFound(t *testing.T) {
 				"add header: {document: {file: ...}}"}},
 		"another medium": {use: TemplateUse{Header: video}, has: header("IMAGE", ""),
 			want: []string{"error template.header.video: the template's header is of type image; give that"}},
+		"its own sample, signed anew": {use: TemplateUse{Header: &HeaderUse{Image: &MediaUse{Link: "https://cdn.example/v/7_n.jpg?oh=2&oe=3"}}},
+			has: sample,
+			want: []string{"error template.header.image.link: the link is the template's own sample, which the platform does not fetch for a " +
+				"message; give a public link to a file of your own, or file: with its path"}},
+		"another sample": {use: TemplateUse{Header: &HeaderUse{Image: &MediaUse{Link: "https://Scontent.whatsapp.net/v/8_n.jpg"}}}, has: sample,
+			want: []string{"error template.header.image.link: the link is the template's own sample, which the platform does not fetch for a " +
+				"message; give a public link to a file of your own, or file: with its path"}},
+		"an own file": {use: TemplateUse{Header: &HeaderUse{Image: &MediaUse{Link: "https://cdn.example/v/8_n.jpg?oh=1"}}}, has: sample},
 		"location": {has: header("LOCATION", ""),
 			want: []string{"error template.name: the template has a location header, which the service's document shows no way to fill; " +
 				"use a template without it"}},

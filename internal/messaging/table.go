@@ -303,6 +303,13 @@ type Failure struct {
 	Throttles bool
 }
 
+// FaultOfMessage reports whether the code of a failed status, "" for none, may be a fault of what
+// was sent, or of the platform: one that other recipients will have too, and that begins no hold.
+func FaultOfMessage(code string) bool {
+	r := rowOf(code)
+	return r.Hold == HoldPayload || r.Action == RetryOnce || r.Action == 0
+}
+
 // Failed looks up the code of a failed status (docs/service.md#statuses). Throttling without a wait
 // holds nothing here: the limiter learns from the answers to sends.
 func Failed(code int) Failure {

@@ -27,13 +27,14 @@ type policies struct {
 	followAt time.Time                           // when ended runs are looked at next
 	again    map[campaign.RunNo]time.Time        // when a follow-up is tried again
 	optOuts  map[campaign.RunNo]optOuts
+	fails    map[campaign.RunNo]failing
+	failsOf  map[string]map[campaign.RunNo]launch.Finals // by template: of each run, since the last verdict
 }
 
 // KeepPolicies keeps the policies of every unfinished run, or of the run only, until ctx ends.
 // Leases of jobs let one replica act at a time.
 func (sc *Scheduler) KeepPolicies(ctx context.Context, e *sender.Engine, only campaign.RunNo) {
-	c := &policies{sc: sc, engine: e, only: only, defs: map[campaign.RunNo]*file.Definition{},
-		again: map[campaign.RunNo]time.Time{}, optOuts: map[campaign.RunNo]optOuts{}}
+	c := newPolicies(sc, e, only)
 	for {
 		select {
 		case <-ctx.Done():
@@ -51,21 +52,32 @@ func (sc *Scheduler) KeepPolicies(ctx context.Context, e *sender.Engine, only ca
 	}
 }
 
+func newPolicies(sc *Scheduler, e *sender.Engine, only campaign.RunNo) *policies {
+	return &policies{sc: sc, engine: e, only: only, defs: map[campaign.RunNo]*file.Definition{},
+		again: map[campaign.RunNo]time.Time{}, optOuts: map[campaign.RunNo]optOuts{},
+		fails: map[campaign.RunNo]failing{}, failsOf: map[string]map[campaign.RunNo]launch.Finals{}}
+}
+
 // look applies the policies once. A fault of one run is logged, and the other runs go on.
 func (c *policies) look(ctx context.Context) error {
-	runs, err := c.sc.o.Ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
+	runs, err := c.sc.o.Ledger.Runs(ctx, campaign.RunFilter{EndedAfter: time.Now().Add(-failingEnded)})
 	if err != nil {
 		return err
 	}
+	c.forgetFailing(runs)
 	for _, run := range runs {
 		if c.only != 0 && run.No != c.only {
+			continue
+		}
+		if run.State.Ended() {
+			c.note(ctx, run.ID(), c.failed(ctx, run))
 			continue
 		}
 		def := c.definition(run)
 		if def == nil {
 			continue
 		}
-		c.note(ctx, run.ID(), errors.Join(c.canary(ctx, run, def), c.optedOut(ctx, run, def)))
+		c.note(ctx, run.ID(), errors.Join(c.canary(ctx, run, def), c.optedOut(ctx, run, def), c.failed(ctx, run)))
 	}
 	return c.followUps(ctx)
 }

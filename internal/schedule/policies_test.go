@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"campaignd/campaign"
-	"campaignd/campaign/file"
 	"campaignd/campaign/sender"
 )
 
@@ -42,8 +40,7 @@ func TestARunThatFailsStopsNoOthersPolicies(t *testing.T) {
 	}
 	l, log := &torn{Ledger: s.ledger}, &notes{}
 	s.schedule.o.Ledger, s.schedule.o.Log = l, logTo(log)
-	p := &policies{sc: s.schedule, engine: new(sender.Engine), defs: map[campaign.RunNo]*file.Definition{},
-		again: map[campaign.RunNo]time.Time{}, optOuts: map[campaign.RunNo]optOuts{}}
+	p := newPolicies(s.schedule, new(sender.Engine), 0)
 	ended, end := context.WithCancel(t.Context())
 	end()
 	for _, c := range []struct {
