@@ -212,6 +212,7 @@ func RunPreflight(ctx context.Context, in PreflightInput) (*Preflight, error) {
 	}
 	c.p.Marketing = d.Marketing(c.p.Category)
 	c.unagreed()
+	c.unread()
 	if in.Reached != nil {
 		var err error
 		if c.sticky, err = newSticky(ctx, in.Reached, d); err != nil {

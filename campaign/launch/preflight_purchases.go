@@ -1,6 +1,9 @@
 package launch
 
-import "campaignd/campaign/file"
+import (
+	"campaignd/campaign/file"
+	"campaignd/internal/sentence"
+)
 
 // purchases refuses what needs a commerce platform if none is configured.
 func (c *check) purchases() {
@@ -15,6 +18,20 @@ func (c *check) purchases() {
 			c.say(file.LevelError, k.key, "needs the orders of a commerce platform, and none is configured", "set commerce.base_url, or take it out")
 		}
 	}
+}
+
+// unread warns of records of the commerce platform that cannot be read: their people are not in the
+// list.
+func (c *check) unread() {
+	o := c.in.Offer
+	if o == nil || o.Unread == 0 {
+		return
+	}
+	what := sentence.Count(o.Unread, "record", "records") + " of the commerce platform cannot be read and are in no row"
+	if o.UnreadID != "" {
+		what += ", such as " + o.UnreadID
+	}
+	c.say(file.LevelWarning, "audience", what, "correct it there, and launch again to reach these people too")
 }
 
 // unagreed refuses a marketing campaign that takes being a customer for consent.

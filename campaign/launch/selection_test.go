@@ -37,6 +37,16 @@ func TestAWrongAudienceIsRefused(t *testing.T) {
 	}
 }
 
+func TestRecordsThatCannotBeReadAreNamed(t *testing.T) {
+	src := minimal + "audience: {from: customers}\n"
+	p, err := launch.RunPreflight(t.Context(), launch.PreflightInput{Definition: parse(t, src), File: "c.yaml", Source: []byte(src),
+		List: writeFile(t, "list.csv", "phone\n+237650000001\n"), Offer: &launch.Offer{Unread: 2, UnreadID: "01J8"}})
+	if want := "audience: 2 records of the commerce platform cannot be read and are in no row, such as 01J8"; err != nil ||
+		!strings.Contains(fmt.Sprint(p.Warnings()), want) {
+		t.Errorf("got %v, %v; want the warning %q", p.Warnings(), err, want)
+	}
+}
+
 func TestMarketingNeedsConsent(t *testing.T) {
 	list := writeFile(t, "list.csv", "phone,consent,preferred_language\n+237650000001,Yes,fr\n+237650000002,no,en\n+237650000003,yes,en\n"+
 		"+237650000002,yes,de\n")

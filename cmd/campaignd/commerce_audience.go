@@ -140,6 +140,12 @@ func (a *audienceRows) text() string {
 		fmt.Fprintf(&s, "; %s no customer and %s left out", sentence.Count(a.NoCustomer, "order names", "orders name"),
 			map[bool]string{true: "is", false: "are"}[a.NoCustomer == 1])
 	}
+	if a.Unread > 0 {
+		fmt.Fprintf(&s, "; %s be read", sentence.Count(a.Unread, "record cannot", "records cannot"))
+		if a.UnreadID != "" {
+			fmt.Fprintf(&s, ", such as %s", a.UnreadID)
+		}
+	}
 	for _, row := range a.Rows {
 		s.WriteString("\n ")
 		for i, cell := range row {

@@ -43,6 +43,10 @@ type Counts struct {
 	NoPhone       int64 `json:"no_phone"`
 	// NoCustomer counts the orders that name no customer; they are in no row.
 	NoCustomer int64 `json:"orders_without_customer"`
+	// Unread counts the records that are not in the documented form, and UnreadID is the id of the first
+	// one, "" if it has none. They are in no row.
+	Unread   int64  `json:"unread"`
+	UnreadID string `json:"unread_id,omitempty"`
 
 	offer launch.Offer
 }
@@ -83,7 +87,13 @@ func write(ctx context.Context, client *commerce.Client, d *file.Definition, pat
 	}()
 	counts, err = fill(ctx, client, &list{d: d, fetched: fetched, link: link}, f, filepath.Dir(path))
 	counts.offer.Discount, counts.offer.DiscountEnds, counts.offer.Assumed = d.Audience.Discount, ends, assumedFor(d.Audience.From)
-	if err == nil && counts.Customers == 0 {
+	counts.offer.Unread, counts.offer.UnreadID = counts.Unread, counts.UnreadID
+	switch {
+	case err != nil || counts.Customers > 0:
+	case counts.Unread > 0:
+		err = Fault("audience", fmt.Sprintf("is empty: %s that the commerce platform gave cannot be read%s; check commerce.base_url",
+			sentence.Count(counts.Unread, "record", "records"), named(counts.UnreadID)))
+	default:
 		err = Fault("audience", "has nobody: the commerce platform has no such customer; check from, since and product")
 	}
 	if err == nil {
@@ -93,6 +103,14 @@ func write(ctx context.Context, client *commerce.Client, d *file.Definition, pat
 		return counts, err
 	}
 	return counts, os.Rename(part, path)
+}
+
+// named adds the id of a record to a sentence; "" adds nothing.
+func named(id string) string {
+	if id == "" {
+		return ""
+	}
+	return ", such as " + id
 }
 
 // fill writes the header and the rows.
@@ -118,6 +136,33 @@ type list struct {
 
 	fetched func(rows int64) // may be nil
 	rows    int64            // that were read, with the links
+	removed map[recordKey]struct{}
+}
+
+// unread counts a record that cannot be read, once however often the platform gives it, and removes
+// what an earlier reading said of it. It returns any other error.
+func (l *list) unread(err error) error {
+	e, odd := errors.AsType[*commerce.RecordError](err)
+	if !odd {
+		return err
+	}
+	if _, known := l.removed[keyOf(e.ID)]; e.ID == "" || !known {
+		if l.counts.Unread++; l.counts.Unread == 1 {
+			l.counts.UnreadID = e.ID
+		}
+	}
+	if e.ID != "" {
+		l.remove(e.ID)
+	}
+	return nil
+}
+
+// remove leaves a record out, whatever its readings say.
+func (l *list) remove(id string) {
+	if l.removed == nil {
+		l.removed = map[recordKey]struct{}{}
+	}
+	l.removed[keyOf(id)] = struct{}{}
 }
 
 // fetch counts a record that was read.
@@ -127,17 +172,21 @@ func (l *list) fetch() {
 	}
 }
 
-// person is a row: a customer, and an order or none.
+// person is one reading of a customer, and of an order or none. The readings that count make a row.
 type person struct {
 	Customer, First, Last, Company, Email, Phone, Language, Type, Consent string
+	Known                                                                 time.Time // updated_at of the customer
+	Deleted                                                               bool      // the customer
 
 	Order, Reference, Due, Currency, Link string
 	Created, Expires                      time.Time // of the order; Expires is zero if it never does
+	Changed                               time.Time // updated_at of the order
+	Over                                  bool      // the order is not wanted any more: it is paid, say
 }
 
 func (l *list) personOf(c *commerce.Customer) person {
 	p := person{Customer: c.ID, First: c.FirstName, Last: c.LastName, Company: c.CompanyName, Email: c.Email, Phone: c.Phone,
-		Language: c.PreferredLanguage, Type: c.Type}
+		Language: c.PreferredLanguage, Type: c.Type, Known: c.UpdatedAt.Time, Deleted: !c.DeletedAt.IsZero()}
 	if rule := l.d.Audience.Consent; rule != nil {
 		p.Consent = c.Metadata[rule.Member()]
 	}
@@ -176,6 +225,9 @@ func (l *list) read(ctx context.Context, client *commerce.Client, dir string) er
 	switch a := l.d.Audience; a.From {
 	case file.FromTopCustomers:
 		s, err := client.Statistics(ctx, a.Product)
+		for _, one := range s.Unread {
+			_ = l.unread(one) // counts it
+		}
 		for i := range s.TopCustomers {
 			if err == nil && s.TopCustomers[i].DeletedAt.IsZero() {
 				err = l.add(l.personOf(&s.TopCustomers[i].Customer))
@@ -185,19 +237,7 @@ func (l *list) read(ctx context.Context, client *commerce.Client, dir string) er
 	case file.FromPayments, file.FromUnpaidOrders:
 		return l.readOrders(ctx, client, dir)
 	default:
-		for c, err := range client.Customers(ctx, "") {
-			if err != nil {
-				return err
-			}
-			l.fetch()
-			if !c.DeletedAt.IsZero() {
-				continue
-			}
-			if err := l.add(l.personOf(&c)); err != nil {
-				return err
-			}
-		}
-		return nil
+		return l.readCustomers(ctx, client, dir)
 	}
 }
 

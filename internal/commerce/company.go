@@ -36,7 +36,7 @@ func (c *Client) Check(ctx context.Context) (Company, error) {
 		return Company{}, err
 	}
 	const route = "/2023-11/admin/payments"
-	var first page[Payment]
+	var first page
 	query := url.Values{c.o.Assumed.PageSizeParameter: {"1"}}
 	err = c.do(ctx, call{method: http.MethodGet, route: route, path: route, query: query.Encode(), scope: admin, repeat: true}, &first)
 	return company, err

@@ -2,6 +2,7 @@ package commerce
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"net/url"
 )
@@ -25,8 +26,9 @@ type Customer struct {
 
 func (c Customer) key() string { return c.ID }
 
-// Customers returns the customers, all or those that a search finds. The last pair has an error if
-// the list could not be read to its end.
+// Customers returns the customers, all or those that a search finds. A customer may come more than
+// once, as it was each time. A pair may have a *RecordError, which concerns one customer only; with
+// any other error the list could not be read to its end.
 func (c *Client) Customers(ctx context.Context, search string) iter.Seq2[Customer, error] {
 	query := url.Values{}
 	if search != "" {
@@ -36,9 +38,12 @@ func (c *Client) Customers(ctx context.Context, search string) iter.Seq2[Custome
 }
 
 // Customer returns the customer with an id: a search finds the exact id. The error has
-// CodeNotFound if there is none.
+// CodeNotFound if there is none, and is a *RecordError if that customer cannot be read.
 func (c *Client) Customer(ctx context.Context, id string) (Customer, error) {
 	for customer, err := range c.Customers(ctx, id) {
+		if one, odd := errors.AsType[*RecordError](err); odd && one.ID != id {
+			continue
+		}
 		if err != nil || customer.ID == id {
 			return customer, err
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -48,9 +49,6 @@ func TestNoWordOfAnAnswerIsInAnError(t *testing.T) {
 		{302, ``, []string{"Location", "https://canary.example/CANARY"}, CodeRedirect},
 		{307, ``, []string{"Location", "https://canary.example/CANARY"}, CodeRedirect},
 		{200, `CANARY`, nil, CodeBadAnswer},
-		{200, `{"data":[{"id":"a","phone":237650000001}]}`, nil, CodeBadAnswer},
-		{200, `{"data":[{"id":"a","created_at":"CANARY"}]}`, nil, CodeBadAnswer},
-		{200, `{"data":[{"id":"a","metadata":["CANARY"]}]}`, nil, CodeBadAnswer},
 		{200, page("https://canary.example/2023-11/admin/customers?page[number]=2"), nil, CodeForeignPage},
 		{200, page("//canary.example/2023-11/admin/customers?page[number]=2"), nil, CodeForeignPage},
 		{200, page("https://u:CANARY@shop.example/2023-11/admin/customers?page[number]=2"), nil, CodeForeignPage},
@@ -84,6 +82,23 @@ func TestNoWordOfAnAnswerIsInAnError(t *testing.T) {
 		}
 		quiet(t, "error", fmt.Sprintf("%v %+v %#v %s", last, last, *e, written))
 		quiet(t, "log", log.String())
+	}
+}
+
+// The fault of one record has its id, if that can be an id, and no other word of it.
+func TestNoWordOfARecordIsInItsError(t *testing.T) {
+	for _, record := range []string{`{"id":"a","phone":237650000001}`, `{"id":"a","created_at":"CANARY"}`,
+		`{"id":"a","metadata":["CANARY"]}`, `{"id":"CANARY +237650000001","deleted_at":7}`, `"CANARY"`} {
+		c := serving(t, func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte(`{"data":[` + record + `]}`)) }, Options{})
+		var last error
+		for _, err := range c.Customers(t.Context(), "") {
+			last = err
+		}
+		e, ok := errors.AsType[*RecordError](last)
+		if !ok || e.Route != "GET /2023-11/admin/customers" {
+			t.Fatalf("%s: got %v, want the fault of a record of the list", record, last)
+		}
+		quiet(t, "error", fmt.Sprintf("%v %+v %#v", last, last, *e))
 	}
 }
 

@@ -2,6 +2,7 @@ package commerce
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"net/http"
 	"net/url"
@@ -65,6 +66,17 @@ type OrderDiscount struct {
 	Code string `json:"code"`
 }
 
+// UnmarshalJSON implements json.Unmarshaler. The platform may write an empty object as [].
+func (a *Address) UnmarshalJSON(b []byte) error {
+	type plain Address
+	var list []json.RawMessage
+	if json.Unmarshal(b, &list) == nil && len(list) == 0 {
+		*a = Address{}
+		return nil
+	}
+	return json.Unmarshal(b, (*plain)(a))
+}
+
 // OrderQuery says which orders to list, and how.
 type OrderQuery struct {
 	// Search finds orders by a text, such as a reference. Default all.
@@ -75,8 +87,9 @@ type OrderQuery struct {
 	Customer bool
 }
 
-// Orders returns orders. The last pair has an error if the list could not be read to its end. A
-// caller that wants the newest only sorts by -updated_at and stops reading.
+// Orders returns orders. An order may come more than once, as it was each time. A pair may have a
+// *RecordError, which concerns one order only; with any other error the list could not be read to its
+// end. A caller that wants the newest only sorts by -updated_at and stops reading.
 func (c *Client) Orders(ctx context.Context, q OrderQuery) iter.Seq2[Order, error] {
 	query := url.Values{}
 	if q.Search != "" {
@@ -142,7 +155,7 @@ type PaymentQuery struct {
 	Sort  string // such as -created_at; default the platform's
 }
 
-// Payments returns payments. The last pair has an error if the list could not be read to its end.
+// Payments returns payments, and errors as Orders does.
 func (c *Client) Payments(ctx context.Context, q PaymentQuery) iter.Seq2[Payment, error] {
 	query := url.Values{}
 	for _, p := range []struct{ name, value string }{

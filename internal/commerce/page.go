@@ -3,6 +3,8 @@ package commerce
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"net/http"
@@ -17,8 +19,8 @@ const (
 )
 
 // page is the pagination envelope (docs/commerce.md#lists).
-type page[T any] struct {
-	Data  []T `json:"data"`
+type page struct {
+	Data  []json.RawMessage `json:"data"`
 	Links struct {
 		Next *string `json:"next"`
 	} `json:"links"`
@@ -28,29 +30,40 @@ type page[T any] struct {
 }
 
 // seen is a set of texts, 16 bytes for each: a million ids take 40 MB.
-type seen map[[16]byte]struct{}
+type seen map[digest]struct{}
 
-// add reports whether s is new.
-func (s seen) add(text string) bool {
+// digest stands for a text.
+type digest [16]byte
+
+func digestOf(text string) digest {
 	sum := sha256.Sum256([]byte(text))
-	key := [16]byte(sum[:16])
-	if _, ok := s[key]; ok {
-		return false
-	}
-	s[key] = struct{}{}
-	return true
+	return digest(sum[:16])
+}
+
+// add reports whether the text is new.
+func (s seen) add(text digest) bool {
+	_, known := s[text]
+	s[text] = struct{}{}
+	return !known
 }
 
 // each returns the records of a list, page after page. While the caller reads, rows may shift from
-// one page to another: a repeated id is dropped, and a list that gave fewer ids than its total is
-// read again. The last pair has an error if a page could not be read; the list is then incomplete.
+// one page to another, and a list that gave fewer ids than its total is read again. A record may
+// therefore come more than once, as it was each time: the caller decides which one counts. A pair
+// with a *RecordError stands for one record that cannot be read, and the list continues after it. Any
+// other error is in the last pair, and the list is then incomplete.
 func each[T keyed](ctx context.Context, c *Client, path string, query url.Values) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		ids := seen{}
 		query.Set(c.o.Assumed.PageSizeParameter, fmt.Sprint(c.o.Assumed.PageSize))
 		for range maxReads {
-			total, ended, err := read(ctx, c, path, query.Encode(), func(record T) bool {
-				return !ids.add(record.key()) || yield(record, nil)
+			total, ended, err := read(ctx, c, path, query.Encode(), func(record T, err *RecordError) bool {
+				if err != nil {
+					ids.add(err.key)
+					return yield(record, err)
+				}
+				ids.add(digestOf(record.key()))
+				return yield(record, nil)
 			})
 			switch {
 			case err != nil:
@@ -69,14 +82,60 @@ func each[T keyed](ctx context.Context, c *Client, path string, query url.Values
 // keyed is a record with an id.
 type keyed interface{ key() string }
 
+// RecordError says that one record of a list is not in the documented form. It has no word of the
+// record but its id, because a record may hold a person's phone or address.
+type RecordError struct {
+	Route string // as in Error
+	ID    string // "" if the record has none that is an id
+	Field string // the member that is wrong, by our own name; "" if no single one is
+
+	key digest // of its id, or of the whole record
+}
+
+// Error returns one line.
+func (e *RecordError) Error() string {
+	what := "a record without an id"
+	if e.ID != "" {
+		what = "the record " + e.ID
+	}
+	at := ""
+	if e.Field != "" {
+		at = " at " + e.Field
+	}
+	return fmt.Sprintf("%s of the commerce platform is not in the documented form%s (%s)", what, at, e.Route)
+}
+
+// record reads one record of a list.
+func record[T keyed](q call, text json.RawMessage) (one T, err *RecordError) {
+	fault := json.Unmarshal(text, &one)
+	if fault == nil && one.key() != "" {
+		return one, nil
+	}
+	err = &RecordError{Route: q.method + " " + q.route, key: digestOf(string(text))}
+	if kind, ok := errors.AsType[*json.UnmarshalTypeError](fault); ok {
+		err.Field = kind.Field // the names of our own struct tags
+	}
+	var named struct {
+		ID any `json:"id"`
+	}
+	if json.Unmarshal(text, &named) == nil {
+		if id, ok := named.ID.(string); ok && id != "" && CheckID(id) == nil {
+			err.ID, err.key = id, digestOf(id)
+		}
+	}
+	var none T
+	return none, err
+}
+
 // read reads a list once and returns the largest total of its pages. ended means that there is no
 // more to read, or that take wants no more.
-func read[T keyed](ctx context.Context, c *Client, path, query string, take func(T) bool) (total int64, ended bool, err error) {
+func read[T keyed](ctx context.Context, c *Client, path, query string, take func(T, *RecordError) bool) (
+	total int64, ended bool, err error) {
 	q := call{method: http.MethodGet, route: path, path: path, scope: admin, repeat: true}
 	addresses := seen{}
-	addresses.add(query)
+	addresses.add(digestOf(query))
 	for range maxPages {
-		var p page[T]
+		var p page
 		q.query = query
 		if err := c.do(ctx, q, &p); err != nil {
 			return 0, true, err
@@ -84,11 +143,8 @@ func read[T keyed](ctx context.Context, c *Client, path, query string, take func
 		if p.Data == nil {
 			return 0, true, q.fault(CodeBadAnswer)
 		}
-		for _, record := range p.Data {
-			if record.key() == "" {
-				return 0, true, q.fault(CodeBadAnswer)
-			}
-			if !take(record) {
+		for _, text := range p.Data {
+			if one, fault := record[T](q, text); !take(one, fault) {
 				return 0, true, nil
 			}
 		}
@@ -101,7 +157,7 @@ func read[T keyed](ctx context.Context, c *Client, path, query string, take func
 		if query, err = c.next(q, *p.Links.Next); err != nil {
 			return 0, true, err
 		}
-		if !addresses.add(query) {
+		if !addresses.add(digestOf(query)) {
 			return total, false, nil
 		}
 	}

@@ -2,6 +2,7 @@ package commerce
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -56,8 +57,8 @@ func TestANumberOutOfBoundsIsNotInAnError(t *testing.T) {
 		w.Write([]byte(`{"data":[{"id":"a","order_products":[{"quantity":237650000001237650000001}]}]}`))
 	}, Options{})
 	for _, err := range c.Orders(t.Context(), OrderQuery{}) {
-		if e := fault(t, err); e.Code != CodeBadAnswer || !strings.Contains(err.Error(), "at ") {
-			t.Errorf("got %v, want bad_answer with the place", err)
+		if _, ok := errors.AsType[*RecordError](err); !ok || !strings.Contains(err.Error(), "at order_products.quantity") {
+			t.Errorf("got %v, want the fault of one record, with the place", err)
 		}
 		quiet(t, "error", err.Error())
 	}
