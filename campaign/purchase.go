@@ -17,6 +17,9 @@ type OrderHint struct {
 	Events   int64     // how many wait; the ledger counts them
 }
 
+// MaxUnread is the most ids of unreadable orders that the ledger keeps.
+const MaxUnread = 1000
+
 // PaymentLink is a link with which somebody pays an order of the commerce platform.
 type PaymentLink struct {
 	Order string
@@ -48,6 +51,16 @@ type PurchaseLedger interface {
 	// StorePurchases keeps orders, and ends the hints that tell of no later change. The newest
 	// UpdatedAt of an order wins. The number of an order whose number was erased is not stored.
 	StorePurchases(ctx context.Context, orders []conversion.Order) error
+	// StoreUnread keeps the ids of orders that the platform gave in no readable form at an instant; "" is
+	// an order without an id. It keeps MaxUnread of them, and StorePurchases forgets an order that it
+	// stores.
+	StoreUnread(ctx context.Context, ids []string, at time.Time) error
+	// AskAgain adds a hint for at most n orders that count for a run, were created since an instant, and
+	// have not been asked for since before; those that were asked for longest ago come first.
+	AskAgain(ctx context.Context, created, before, now time.Time, n int) error
+	// RemovePurchase ends an order that the platform does not have any more, and its hint. It reports
+	// whether the order was stored and had not ended.
+	RemovePurchase(ctx context.Context, h OrderHint) (counted bool, err error)
 	// PolledUntil is the change up to which all orders were read; zero at first.
 	PolledUntil(ctx context.Context) (time.Time, error)
 	SetPolledUntil(ctx context.Context, at time.Time) error

@@ -53,6 +53,13 @@ func (p page) conversions(r *Report) {
 	for _, sum := range c.Revenue {
 		lines = append(lines, entry{"revenue", sum.Amount.String(), sum.Currency})
 	}
+	if c.Unread > 0 {
+		what := "of the platform that cannot be read, and may be missing above"
+		if c.UnreadID != "" {
+			what += ", such as " + c.UnreadID
+		}
+		lines = append(lines, entry{"unread", count(c.Unread), what})
+	}
 	p.block("conversions", lines)
 	if l := r.Lift; l != nil {
 		lines = []entry{

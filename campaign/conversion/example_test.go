@@ -18,6 +18,6 @@ func Example() {
 	fmt.Println(tally.Conversions())
 	fmt.Println(tally.Lift(1000, 500).Difference)
 	// Output:
-	// {1 1 0 [{EUR 49.9}]}
+	// {1 1 0 [{EUR 49.9}] 0 }
 	// 0.001
 }

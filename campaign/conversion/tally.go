@@ -18,6 +18,10 @@ type Conversions struct {
 	// Reversed are attributed orders that ended after they had counted. They are in no other figure.
 	Reversed int64     `json:"reversed"`
 	Revenue  []Revenue `json:"revenue"` // by currency, in the order of its code
+	// Unread counts the orders that the platform gave in no readable form, of every run, and UnreadID is
+	// one of them; "" if it has no id. They are in no other figure.
+	Unread   int64  `json:"unread,omitempty"`
+	UnreadID string `json:"unread_id,omitempty"`
 }
 
 // Revenue is the sum of the orders in one currency. It is a decimal number, exact.
@@ -33,6 +37,9 @@ type Tally struct {
 	// Start is when the run started, and End when it ended; zero while it has not. The lift counts the
 	// orders from Start to End plus Rule.Within.
 	Start, End time.Time
+	// Unread and UnreadID are as in Conversions.
+	Unread   int64
+	UnreadID string
 
 	orders, reversed int64
 	people           map[int64]bool
@@ -87,7 +94,7 @@ func (t *Tally) inRun(created time.Time) bool {
 
 // Conversions returns the orders that were counted so far.
 func (t *Tally) Conversions() Conversions {
-	c := Conversions{Orders: t.orders, People: int64(len(t.people)), Reversed: t.reversed, Revenue: []Revenue{}}
+	c := Conversions{Orders: t.orders, People: int64(len(t.people)), Reversed: t.reversed, Revenue: []Revenue{}, Unread: t.Unread, UnreadID: t.UnreadID}
 	for _, currency := range slices.Sorted(maps.Keys(t.sums)) {
 		c.Revenue = append(c.Revenue, Revenue{currency, json.Number(t.sums[currency].String())})
 	}

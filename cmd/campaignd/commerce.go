@@ -55,9 +55,12 @@ the sentence then names the remedy.`,
 	return cmd
 }
 
-// statusLine is a status in one line.
+// statusLine is a status in one line, and a second one if the orders cannot be read.
 func statusLine(s doctor.CommerceStatus) string {
-	if s.Connected {
+	switch {
+	case s.Connected && s.Orders != "":
+		return fmt.Sprintf("%s\n%s: %s", s.Sentence, s.Orders, s.Remedy)
+	case s.Connected:
 		return s.Sentence
 	}
 	return fmt.Sprintf("%s: %s (%s)", s.Sentence, s.Remedy, s.Code)

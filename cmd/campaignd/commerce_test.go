@@ -53,6 +53,9 @@ func platform(t *testing.T, keys map[string]int) string {
 			io.WriteString(w, `{"data":[],"links":{"next":null},"meta":{"total":0}}`)
 		}
 	})
+	mux.HandleFunc("GET /2023-11/admin/orders", func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, `{"data":[],"links":{"next":null},"meta":{"total":0}}`)
+	})
 	mux.HandleFunc("GET /2023-11/admin/customers", func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, `{"data":[{"id":"01J8","phone":"+237650000001","metadata":{"consent":"yes"}}],
 			"links":{"next":null},"meta":{"total":1}}`)
@@ -200,6 +203,37 @@ func TestConnectSaysWhatItLacks(t *testing.T) {
 	}
 	d.env["CAMPAIGND_DATA_DIR"] = d.path("none")
 	d.oneLineOf(2, []string{"the token could not be kept"}, "commerce", "connect", "https://app.example/cb")
+}
+
+// Doctor looks at the orders, too: a platform whose company answers may have orders that nobody can
+// read.
+func TestTheDoctorReadsTheNewestOrders(t *testing.T) {
+	t.Parallel()
+	for orders, want := range map[string]string{
+		`{"data":[{"id":"01J1"},{"id":"01J2"}]}`:                    "with the API key\n",
+		`{"data":[{"id":"01J1"},{"id":"01J2","deleted_at":false}]}`: "1 of its 2 newest orders cannot be read and count for no campaign, such as 01J2",
+		``: "its orders cannot be read: the commerce platform has no such record or route",
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case strings.HasSuffix(r.URL.Path, "/orders") && orders == "":
+				http.NotFound(w, r)
+			case strings.HasSuffix(r.URL.Path, "/orders"):
+				io.WriteString(w, orders)
+			case strings.HasSuffix(r.URL.Path, "/payments"):
+				io.WriteString(w, `{"data":[]}`)
+			default:
+				io.WriteString(w, `{"id":"`+company+`","name":"Acme"}`)
+			}
+		}))
+		d := shopper(t, nil)
+		d.env["CAMPAIGND_COMMERCE_BASE_URL"], d.env["CAMPAIGND_COMMERCE_API_KEY"] = server.URL, "good"
+		r, doctor := d.want(0, "commerce", "status"), d.run("doctor")
+		if !strings.Contains(r.stdout, want) || !strings.Contains(strings.Join(strings.Fields(doctor.stdout), " "), strings.TrimSpace(want)) {
+			t.Errorf("%s: got %q, and the doctor %q; want %q in both", orders, r.stdout, doctor.stdout, want)
+		}
+		server.Close()
+	}
 }
 
 func TestTheStatusIsOneSentence(t *testing.T) {

@@ -18,12 +18,14 @@ type CommerceStatus struct {
 	Code string `json:"code,omitempty"`
 	// Sentence says it to a person, without a full stop.
 	Sentence string `json:"sentence"`
-	// Remedy is what to do; "" if connected.
+	// Remedy is what to do; "" if connected and nothing is wrong.
 	Remedy string `json:"remedy,omitempty"`
+	// Orders says what is wrong with the newest orders, without a full stop; "" if nothing is.
+	Orders string `json:"orders,omitempty"`
 }
 
-// AskCommerce asks the platform for the company and for a payment. It blocks for at most as long as
-// the client repeats its requests, and changes nothing.
+// AskCommerce asks the platform for the company, a payment and the newest orders. It blocks for at
+// most as long as the client repeats its requests, and changes nothing.
 func AskCommerce(ctx context.Context, cfg *config.Config) CommerceStatus {
 	if !cfg.Commerce.Configured() {
 		return CommerceStatus{Code: "not_configured", Sentence: "no commerce platform is configured",
@@ -45,8 +47,41 @@ func AskCommerce(ctx context.Context, cfg *config.Config) CommerceStatus {
 	case !cfg.Commerce.AccessToken.IsZero():
 		with = "access token"
 	}
-	return CommerceStatus{Connected: true, Sentence: fmt.Sprintf("%s answers for the company %s with the %s",
+	s := CommerceStatus{Connected: true, Sentence: fmt.Sprintf("%s answers for the company %s with the %s",
 		cfg.Commerce.BaseURL, messaging.Scrub(company.Name, 80), with)}
+	s.Orders, s.Remedy = newestOrders(ctx, client)
+	return s
+}
+
+// newestOrders reads at most as many orders as a page has, and says what is wrong with them, and what
+// to do; "" if nothing is.
+func newestOrders(ctx context.Context, client *commerce.Client) (what, remedy string) {
+	const most = 100
+	read, unread := 0, 0
+	var first *commerce.RecordError
+	for _, err := range client.Orders(ctx, commerce.OrderQuery{Sort: "-updated_at", Customer: true}) {
+		odd, ofOne := errors.AsType[*commerce.RecordError](err)
+		switch {
+		case ofOne:
+			if unread++; first == nil {
+				first = odd
+			}
+		case err != nil:
+			s := faultOfCommerce(err)
+			return "its orders cannot be read: " + s.Sentence, s.Remedy
+		}
+		if read++; read == most {
+			break
+		}
+	}
+	if unread == 0 {
+		return "", ""
+	}
+	what = fmt.Sprintf("%d of its %d newest orders cannot be read and count for no campaign", unread, read)
+	if first.ID != "" {
+		what += ", such as " + first.ID
+	}
+	return what, "correct them at the platform, or report them to it"
 }
 
 func faultOfCommerce(err error) CommerceStatus {
@@ -71,7 +106,10 @@ func checkCommerce(ctx context.Context, cfg *config.Config) []Check {
 		return nil
 	}
 	s := AskCommerce(ctx, cfg)
-	if s.Connected {
+	switch {
+	case s.Connected && s.Orders != "":
+		return []Check{warn(name, s.Remedy, "%s, and %s", s.Sentence, s.Orders)}
+	case s.Connected:
 		return []Check{good(name, "%s", s.Sentence)}
 	}
 	return []Check{fail(name, s.Remedy, errors.New(s.Sentence))}

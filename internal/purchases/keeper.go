@@ -44,6 +44,9 @@ type Keeper struct {
 	known   faults.Known
 	ahead   ahead
 	aside   map[string]trial // hints that failed, by order
+	odd     count            // orders that the poll could not read
+
+	answered time.Time // when the platform last showed an order that was asked for
 }
 
 // ahead is what a step has seen of orders that were created in the future.

@@ -10,6 +10,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/conversion"
 	"campaignd/internal/commerce"
+	"campaignd/internal/faults"
 )
 
 // Sizes of the steps. A page of the platform has 100 orders; as many are stored at once. The hints
@@ -67,7 +68,14 @@ func (k *Keeper) poll(ctx context.Context, now time.Time) error {
 		}
 	}
 	var step []conversion.Order
+	var unread []string
 	store := func() error {
+		if len(unread) > 0 {
+			if err := k.o.Ledger.StoreUnread(ctx, unread, now); err != nil {
+				return err
+			}
+			unread = unread[:0]
+		}
 		if len(step) == 0 {
 			return nil
 		}
@@ -82,6 +90,15 @@ func (k *Keeper) poll(ctx context.Context, now time.Time) error {
 		oldest = until.Add(time.Millisecond) // what an earlier poll has stored, retention may have deleted
 	}
 	for o, err := range k.client.Orders(ctx, commerce.OrderQuery{Sort: "-updated_at", Customer: true}) {
+		if odd, ok := errors.AsType[*commerce.RecordError](err); ok {
+			if unread = append(unread, odd.ID); len(unread) == storeAtOnce {
+				if err := store(); err != nil {
+					return err
+				}
+			}
+			k.odd.add(err)
+			continue
+		}
 		if err != nil {
 			var e *commerce.Error
 			if errors.As(err, &e) && e.Code == commerce.CodeNotFound {
@@ -104,10 +121,34 @@ func (k *Keeper) poll(ctx context.Context, now time.Time) error {
 	if err := store(); err != nil {
 		return err
 	}
-	if newest.Equal(until) {
-		return nil
+	k.tellOdd()
+	if !newest.Equal(until) {
+		if err := k.o.Ledger.SetPolledUntil(ctx, newest); err != nil {
+			return err
+		}
 	}
-	return k.o.Ledger.SetPolledUntil(ctx, newest)
+	first, err := k.firstStart(ctx, now)
+	if err != nil || first.IsZero() {
+		return err
+	}
+	return k.o.Ledger.AskAgain(ctx, first.Add(-time.Second), now.Add(-askAgainAfter), now, hintsAtOnce)
+}
+
+// askAgainAfter is how long an order that counts is believed without an answer about it: the
+// platform may have removed it, and then no event and no list names it.
+const askAgainAfter = 24 * time.Hour
+
+// tellOdd logs the orders that could not be read, once until none is left.
+func (k *Keeper) tellOdd() {
+	if k.odd.orders == 0 {
+		if times := k.known.Succeeded("odd"); times > 0 {
+			k.o.Log.Info("every order of the commerce platform that changed lately can be read again")
+		}
+	} else if changed, before := k.known.Failed("odd", faults.Words(k.odd.err)); changed {
+		k.o.Log.Warn("orders of the commerce platform cannot be read: they are left out until they change",
+			faults.Counting(before, "orders", k.odd.orders, "err", k.odd.err)...)
+	}
+	k.odd = count{}
 }
 
 // firstStart is when the first run started whose orders are counted; zero: there is no such run.
@@ -140,16 +181,25 @@ func (k *Keeper) ask(ctx context.Context) (more bool, err error) {
 	now := time.Now()
 	hints = k.due(hints, now)
 	answers := k.answers(ctx, hints)
+	for _, a := range answers {
+		if a.err == nil {
+			k.answered = now
+		}
+	}
 	var orders []conversion.Order
-	var over []campaign.OrderHint
+	var over, gone []campaign.OrderHint
+	var unread []string
 	var unshown, failed, lost count
 	for i, a := range answers {
 		var e *commerce.Error
 		switch {
 		case a.err == nil:
 			orders, over = append(orders, k.purchase(&a.order, now)), append(over, hints[i])
-		case errors.As(a.err, &e) && (e.Code == commerce.CodeNotFound || e.Code == commerce.CodeBadAnswer || e.Code == commerce.CodeTooLong):
-			over = append(over, hints[i])
+		case errors.As(a.err, &e) && e.Code == commerce.CodeNotFound:
+			gone = append(gone, hints[i])
+			unshown.add(a.err)
+		case errors.As(a.err, &e) && (e.Code == commerce.CodeBadAnswer || e.Code == commerce.CodeTooLong):
+			over, unread = append(over, hints[i]), append(unread, hints[i].Order)
 			unshown.add(a.err)
 		case errors.As(a.err, &e) && ofOneOrder(e) && k.mayPutAside(hints[i].Order):
 			if failed.add(a.err); k.putAside(hints[i].Order, time.Now()) {
@@ -166,12 +216,66 @@ func (k *Keeper) ask(ctx context.Context) (more bool, err error) {
 			return false, err
 		}
 	}
-	for _, h := range over {
-		if err := k.o.Ledger.EndHint(ctx, h); err != nil {
+	if len(unread) > 0 {
+		if err := k.o.Ledger.StoreUnread(ctx, unread, now); err != nil {
 			return false, err
 		}
 	}
+	if removed, e := k.remove(ctx, gone, now); e != nil {
+		err = errors.Join(err, e)
+	} else if removed > 0 {
+		k.o.Log.Warn("orders that counted are not at the commerce platform any more: they count no longer", "orders", removed)
+	}
+	if err := k.giveUp(ctx, over); err != nil {
+		return false, err
+	}
 	return err == nil && len(hints) == hintsAtOnce, err
+}
+
+// remove ends the orders of the hints, for which the platform answered that it has no such order,
+// and returns how many of them counted. The same answer comes for every order if the route, the
+// company or the shop of the configuration is wrong, so it needs another order that the platform shows
+// within the hour, or a list of orders that is empty. Without such proof the hints are given up, and
+// the orders are asked for again another day.
+func (k *Keeper) remove(ctx context.Context, gone []campaign.OrderHint, now time.Time) (removed int, err error) {
+	if len(gone) == 0 {
+		return 0, nil
+	}
+	if now.Sub(k.answered) > time.Hour {
+		for o, err := range k.client.Orders(ctx, commerce.OrderQuery{Sort: "-updated_at"}) {
+			if errors.As(err, new(*commerce.RecordError)) {
+				continue
+			}
+			if err == nil {
+				_, err = k.client.Order(ctx, o.ID)
+			}
+			if err != nil {
+				return 0, k.giveUp(ctx, gone)
+			}
+			break
+		}
+		k.answered = now
+	}
+	for _, h := range gone {
+		counted, err := k.o.Ledger.RemovePurchase(ctx, h)
+		if err != nil {
+			return removed, err
+		}
+		if counted {
+			removed++
+		}
+	}
+	return removed, nil
+}
+
+// giveUp ends hints.
+func (k *Keeper) giveUp(ctx context.Context, hints []campaign.OrderHint) error {
+	for _, h := range hints {
+		if err := k.o.Ledger.EndHint(ctx, h); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // answers asks the platform about each of the hints.
@@ -206,6 +310,7 @@ func (k *Keeper) answer(ctx context.Context, h campaign.OrderHint) (a answer) {
 	switch {
 	case err == nil:
 		a.order.Customer = &customer
+	case errors.As(err, new(*commerce.RecordError)): // the order counts, for nobody yet
 	case !errors.As(err, &e) || e.Code != commerce.CodeNotFound:
 		a.err = err
 	}

@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"context"
+	"time"
 
 	"campaignd/campaign"
 	"campaignd/campaign/conversion"
@@ -46,6 +47,21 @@ var purchaseFaults = []faultyMethod{
 		return func(ctx context.Context) error {
 			return f.l.StorePurchases(ctx, []conversion.Order{order("f4", 1, 5, 6), order("f5", 0, 5, 6)})
 		}
+	}},
+	{"StoreUnread", func(f *fixture, _ Faults) func(context.Context) error {
+		return func(ctx context.Context) error { return f.l.StoreUnread(ctx, []string{"f9", "f10"}, at(1)) }
+	}},
+	{"AskAgain", func(f *fixture, _ Faults) func(context.Context) error {
+		r := f.toldAndHeld(1, 0)
+		f.store(order("f11", 0, 5, 5))
+		f.match(r.No)
+		later := time.Now().Add(time.Hour)
+		return func(ctx context.Context) error { return f.l.AskAgain(ctx, at(0), later, later, 1) }
+	}},
+	{"RemovePurchase", func(f *fixture, _ Faults) func(context.Context) error {
+		f.store(order("f12", 0, 5, 5))
+		h := f.hinted("f12")
+		return func(ctx context.Context) error { _, err := f.l.RemovePurchase(ctx, h); return err }
 	}},
 	{"MatchPurchases", func(f *fixture, _ Faults) func(context.Context) error {
 		r := f.toldAndHeld(2, 0)

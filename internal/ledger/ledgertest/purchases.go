@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -120,6 +121,73 @@ var purchasePromises = []promise{
 		if n, oldest, err := f.l.HintBacklog(f.ctx); n != 0 || !oldest.IsZero() || err != nil {
 			f.Errorf("backlog %d since %v, %v; want none once the order as of the event is stored", n, oldest, err)
 		}
+	}},
+	{"UnreadOrdersAreKeptUntilTheyAreStored", func(f *fixture) {
+		f.ok(f.l.StoreUnread(f.ctx, []string{"o2", "o1", "o1", ""}, at(1)))
+		f.ok(f.l.StoreUnread(f.ctx, []string{"o1"}, at(2)))
+		if t := f.tally(1); t.Unread != 3 || t.UnreadID != "o2" {
+			f.Errorf("unread %d, %q; want 3, among them o2", t.Unread, t.UnreadID)
+		}
+		f.store(order("o2", 0, 1, 4))
+		if t := f.tally(1); t.Unread != 2 || t.UnreadID != "o1" {
+			f.Errorf("unread %d, %q; want 2 once o2 could be read", t.Unread, t.UnreadID)
+		}
+		var many []string
+		for i := range campaign.MaxUnread + 9 {
+			many = append(many, fmt.Sprintf("p%05d", i))
+		}
+		f.ok(f.l.StoreUnread(f.ctx, many, at(3)))
+		f.ok(f.l.StoreUnread(f.ctx, []string{"o1"}, at(4)))
+		if t := f.tally(1); t.Unread != campaign.MaxUnread {
+			f.Errorf("unread %d; want at most %d", t.Unread, campaign.MaxUnread)
+		}
+	}},
+	{"OrdersThatCountAreAskedForAgain", func(f *fixture) {
+		r := f.toldAndHeld(4, 0)
+		f.store(order("o1", 0, 5, 5), order("o2", 1, 5, 5), order("before", 2, -50, 5), order("nobodys", 9, 5, 5))
+		ended := order("ended", 3, 5, 5)
+		ended.Ended = true
+		f.store(ended)
+		f.match(r.No)
+		soon, later := time.Now().Add(time.Minute), time.Now().Add(time.Hour)
+		hinted := func(before, now time.Time, n int, want ...string) {
+			f.Helper()
+			f.ok(f.l.AskAgain(f.ctx, at(0), before, now, n))
+			hints, err := f.l.Hints(f.ctx, 9)
+			f.ok(err)
+			var got []string
+			for _, h := range hints {
+				got = append(got, h.Order)
+				f.ok(f.l.EndHint(f.ctx, h))
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, want) {
+				f.Errorf("asked again for %q; want %q", got, want)
+			}
+		}
+		hinted(time.Now().Add(-time.Minute), soon, 9) // they were stored a moment ago
+		hinted(soon, soon, 9, "o1", "o2")
+		hinted(soon, soon, 9)
+		hinted(later, later, 1, "o1")
+		hinted(later, later, 1, "o2")
+	}},
+	{"ARemovedOrderCountsNoLonger", func(f *fixture) {
+		r := f.toldAndHeld(1, 0)
+		f.store(order("o1", 0, 5, 5))
+		f.match(r.No)
+		f.converted(r.No, 1, 1, 0, euros("10"))
+		f.ok(f.l.AddHints(f.ctx, []campaign.OrderHint{{Order: "o1", At: at(0), Received: at(1)}}))
+		for _, want := range []bool{true, false} {
+			if counted, err := f.l.RemovePurchase(f.ctx, campaign.OrderHint{Order: "o1", Events: 1}); counted != want || err != nil {
+				f.Errorf("removed: counted %v, %v; want %v", counted, err, want)
+			}
+		}
+		f.converted(r.No, 0, 0, 1)
+		if n, _, err := f.l.HintBacklog(f.ctx); n != 0 || err != nil {
+			f.Errorf("backlog %d, %v; want none", n, err)
+		}
+		f.store(order("o1", 0, 5, 5)) // the platform has it again
+		f.converted(r.No, 1, 1, 0, euros("10"))
 	}},
 	{"ThePollGoesOnWhereItEnded", func(f *fixture) {
 		if got, err := f.l.PolledUntil(f.ctx); !got.IsZero() || err != nil {

@@ -56,8 +56,8 @@ const (
 	sqlPurchase = `SELECT key FROM purchase WHERE id = $1`
 	// A poll reads each order again and again, and most have not changed. The number of an erased
 	// order stays erased. One that retention may have deleted, of before $10, stays deleted.
-	sqlStorePurchase = `INSERT INTO purchase (id, key, created_at, updated_at, due, ended, was_paid, amount, currency)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+	sqlStorePurchase = `INSERT INTO purchase (id, key, created_at, updated_at, due, ended, was_paid, amount, currency, asked_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $11)
 		ON CONFLICT (id) DO UPDATE SET key = CASE WHEN purchase.key < 0 THEN purchase.key ELSE excluded.key END,
 			created_at = excluded.created_at, updated_at = excluded.updated_at, due = excluded.due, ended = excluded.ended,
 			was_paid = greatest(purchase.was_paid, excluded.was_paid), amount = excluded.amount, currency = excluded.currency
@@ -67,6 +67,7 @@ const (
 	// The order is another person's now.
 	sqlUnmatch  = `DELETE FROM conversion WHERE order_id = $1`
 	sqlHintOver = `DELETE FROM order_hint WHERE id = $1 AND at <= $2`
+	sqlNowRead  = `DELETE FROM unread_order WHERE id = $1`
 )
 
 // StorePurchases implements campaign.PurchaseLedger.
@@ -108,16 +109,76 @@ func storePurchase(t Tx, o *conversion.Order, told bool) error {
 	if !told {
 		o.Key = max(0, was)
 	}
-	updated := ledger.Millis(o.UpdatedAt)
+	updated, now := ledger.Millis(o.UpdatedAt), time.Now()
 	n, err := t.Exec(sqlStorePurchase, o.ID, o.Key, ledger.Millis(o.CreatedAt), updated, bit(o.Due), bit(o.Ended), bit(o.WasPaid),
-		o.Amount, o.Currency, ledger.Millis(time.Now().Add(-campaign.LeastRetention)))
+		o.Amount, o.Currency, ledger.Millis(now.Add(-campaign.LeastRetention)), ledger.Millis(now))
 	if err == nil && known && n > 0 && was > 0 && was != o.Key {
 		_, err = t.Exec(sqlUnmatch, o.ID)
 	}
 	if err == nil {
 		_, err = t.Exec(sqlHintOver, o.ID, updated)
 	}
+	if err == nil {
+		_, err = t.Exec(sqlNowRead, o.ID)
+	}
 	return err
+}
+
+const (
+	sqlStoreUnread = `INSERT INTO unread_order (id, at) SELECT CAST($1 AS TEXT), CAST($2 AS BIGINT) WHERE (SELECT count(*) FROM unread_order) < $3
+		OR EXISTS (SELECT 1 FROM unread_order WHERE id = $1) ON CONFLICT (id) DO UPDATE SET at = excluded.at`
+	sqlUnread = `SELECT count(*), coalesce(max(id), '') FROM unread_order`
+)
+
+// StoreUnread implements campaign.PurchaseLedger.
+func (l *Ledger) StoreUnread(ctx context.Context, ids []string, at time.Time) error {
+	return l.db.Change(ctx, Reports, func(t Tx) error {
+		for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
+			if _, err := t.Exec(sqlStoreUnread, id, ledger.Millis(at), int64(campaign.MaxUnread)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+const (
+	sqlToAsk = `SELECT p.id, 0, 0, 0 FROM purchase p WHERE p.ended = 0 AND p.asked_at < $1 AND p.created_at >= $2
+		AND EXISTS (SELECT 1 FROM conversion c WHERE c.order_id = p.id) ORDER BY p.asked_at LIMIT $3`
+	sqlAsked    = `UPDATE purchase SET asked_at = $2 WHERE id = $1`
+	sqlEndOrder = `UPDATE purchase SET ended = 1 WHERE id = $1 AND ended = 0`
+)
+
+// AskAgain implements campaign.PurchaseLedger.
+func (l *Ledger) AskAgain(ctx context.Context, created, before, now time.Time, n int) error {
+	found, err := list(ctx, l.db, Reports, ledger.ScanHint, sqlToAsk, ledger.Millis(before), ledger.Millis(created), int64(n))
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	slices.SortFunc(found, func(a, b campaign.OrderHint) int { return strings.Compare(a.Order, b.Order) })
+	return l.db.Change(ctx, Reports, func(t Tx) error {
+		for _, h := range found {
+			if _, err := t.Exec(sqlAsked, h.Order, ledger.Millis(now)); err != nil {
+				return err
+			}
+			if _, err := t.Exec(sqlAddHint, h.Order, int64(0), ledger.Millis(now)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// RemovePurchase implements campaign.PurchaseLedger.
+func (l *Ledger) RemovePurchase(ctx context.Context, h campaign.OrderHint) (counted bool, err error) {
+	err = l.db.Change(ctx, Reports, func(t Tx) error {
+		n, err := t.Exec(sqlEndOrder, h.Order)
+		if counted = n > 0; err == nil {
+			_, err = t.Exec(sqlEndHint, h.Order, h.Events)
+		}
+		return err
+	})
+	return counted, err
 }
 
 func bit(is bool) int64 {
@@ -207,6 +268,9 @@ func (l *Ledger) CountPurchases(ctx context.Context, t conversion.Tally) (conver
 	}, sqlBought, ledger.RowID(no, 0), ledger.RowID(no+1, 0))
 	if err == nil {
 		err = fold.End()
+	}
+	if err == nil {
+		_, err = l.row(ctx, Reports, []any{&fold.Tally.Unread, &fold.Tally.UnreadID}, sqlUnread)
 	}
 	return fold.Tally, err
 }

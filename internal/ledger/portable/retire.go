@@ -101,6 +101,7 @@ const (
 	sqlOldPurchases = `DELETE FROM purchase WHERE id IN (SELECT id FROM purchase p WHERE updated_at < $1
 		AND NOT EXISTS (SELECT 1 FROM conversion c WHERE c.order_id = p.id) LIMIT $2)`
 	sqlOldBuyers = `UPDATE purchase SET key = 0 WHERE id IN (SELECT id FROM purchase WHERE updated_at < $1 AND key <> 0 LIMIT $2)`
+	sqlOldUnread = `DELETE FROM unread_order WHERE id IN (SELECT id FROM unread_order WHERE at < $1 LIMIT $2)`
 	sqlOldLinks  = `DELETE FROM payment_link WHERE order_id IN (SELECT order_id FROM payment_link WHERE made_at < $1 LIMIT $2)`
 	sqlOldLanes  = `DELETE FROM lane_history WHERE (run, connection, owner, at) IN (
 		SELECT run, connection, owner, at FROM lane_history WHERE at < $1 LIMIT $2)`
@@ -109,7 +110,7 @@ const (
 // forgetOld deletes the pairs that were told last, the orders that changed last, the payment links
 // that were made, and what limited lanes, before an instant.
 func (l *Ledger) forgetOld(ctx context.Context, before time.Time) error {
-	for _, forget := range []string{sqlOldPairs, sqlOldPurchases, sqlOldBuyers, sqlOldLinks, sqlOldLanes} {
+	for _, forget := range []string{sqlOldPairs, sqlOldPurchases, sqlOldBuyers, sqlOldUnread, sqlOldLinks, sqlOldLanes} {
 		for n := int64(1); n > 0; {
 			var err error
 			if n, err = l.exec(ctx, Reports, forget, ledger.Millis(before), int64(ledger.SweepStep)); err != nil {
