@@ -51,12 +51,12 @@ type PurchaseLedger interface {
 	// StorePurchases keeps orders, and ends the hints that tell of no later change. The newest
 	// UpdatedAt of an order wins. The number of an order whose number was erased is not stored.
 	StorePurchases(ctx context.Context, orders []conversion.Order) error
-	// StoreUnread keeps the ids of orders that the platform gave in no readable form at an instant; "" is
-	// an order without an id. It keeps MaxUnread of them, and StorePurchases forgets an order that it
-	// stores.
+	// StoreUnread keeps the ids of orders that the platform gave in no readable form at an instant; ""
+	// is an order without an id. It keeps MaxUnread of them, and StorePurchases forgets an order that
+	// it stores.
 	StoreUnread(ctx context.Context, ids []string, at time.Time) error
-	// AskAgain adds a hint for at most n orders that count for a run, were created since an instant, and
-	// have not been asked for since before; those that were asked for longest ago come first.
+	// AskAgain adds a hint for at most n orders that count for a run, were created since an instant,
+	// and have not been asked for since before; those that were asked for longest ago come first.
 	AskAgain(ctx context.Context, created, before, now time.Time, n int) error
 	// RemovePurchase ends an order that the platform does not have any more, and its hint. It reports
 	// whether the order was stored and had not ended.

@@ -18,8 +18,8 @@ type Conversions struct {
 	// Reversed are attributed orders that ended after they had counted. They are in no other figure.
 	Reversed int64     `json:"reversed"`
 	Revenue  []Revenue `json:"revenue"` // by currency, in the order of its code
-	// Unread counts the orders that the platform gave in no readable form, of every run, and UnreadID is
-	// one of them; "" if it has no id. They are in no other figure.
+	// Unread counts the orders that the platform gave in no readable form, of every run, and UnreadID
+	// is one of them; "" if it has no id. They are in no other figure.
 	Unread   int64  `json:"unread,omitempty"`
 	UnreadID string `json:"unread_id,omitempty"`
 }

@@ -10,8 +10,8 @@ type Offer struct {
 	// Discount is audience.discount, and DiscountEnds when it ends; zero: never, or there is none.
 	Discount     string
 	DiscountEnds time.Time
-	// Unread counts the records that the platform gave in no readable form, and UnreadID is the id of one,
-	// "" if it has none. They are in no row.
+	// Unread counts the records that the platform gave in no readable form, and UnreadID is the id of
+	// one, "" if it has none. They are in no row.
 	Unread   int64
 	UnreadID string
 

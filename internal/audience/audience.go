@@ -43,8 +43,8 @@ type Counts struct {
 	NoPhone       int64 `json:"no_phone"`
 	// NoCustomer counts the orders that name no customer; they are in no row.
 	NoCustomer int64 `json:"orders_without_customer"`
-	// Unread counts the records that are not in the documented form, and UnreadID is the id of the first
-	// one, "" if it has none. They are in no row.
+	// Unread counts the records that are not in the documented form, and UnreadID is the id of the
+	// first one, "" if it has none. They are in no row.
 	Unread   int64  `json:"unread"`
 	UnreadID string `json:"unread_id,omitempty"`
 

@@ -198,8 +198,8 @@ func record(id, name, rest string) string {
 	return fmt.Sprintf(`{"id":%q,"first_name":%q,"phone":"+237650000001"%s}`, id, name, rest)
 }
 
-// The platform gives a list that is read twice differently: the newest version of a customer counts,
-// and what was withdrawn, deleted or cannot be read any more is left out for good.
+// The platform gives a list that is read twice differently: the newest version of a customer
+// counts, and what was withdrawn, deleted or cannot be read any more is left out for good.
 func TestTheNewestReadingOfACustomerCounts(t *testing.T) {
 	const consents = "{from: customers, consent: {field: metadata.consent, values: ['yes']}}"
 	yes, no := `,"metadata":{"consent":"yes"}`, `,"metadata":{"consent":"no"}`

@@ -246,8 +246,8 @@ func (l *list) newest(read []person) (people []person) {
 }
 
 // older reports whether a reading has an older version of its record than an earlier reading, by
-// their updated_at. Such a reading counts only if it removes the row: whoever withdrew a consent, or
-// paid, must not be written to because two pages of the platform disagree.
+// their updated_at. Such a reading counts only if it removes the row: whoever withdrew a consent,
+// or paid, must not be written to because two pages of the platform disagree.
 func older(version, was time.Time) bool {
 	return !version.IsZero() && !was.IsZero() && version.Before(was)
 }
@@ -258,8 +258,8 @@ func (l *list) refuses(p *person) bool {
 	return p.Deleted || reason == campaign.NoConsent
 }
 
-// isRemoved reports whether the order of a person, or without one the customer, is left out whatever
-// its readings say.
+// isRemoved reports whether the order of a person, or without one the customer, is left out
+// whatever its readings say.
 func (l *list) isRemoved(p *person) bool {
 	_, removed := l.removed[keyOf(cmp.Or(p.Order, p.Customer))]
 	return removed

@@ -88,8 +88,8 @@ type OrderQuery struct {
 }
 
 // Orders returns orders. An order may come more than once, as it was each time. A pair may have a
-// *RecordError, which concerns one order only; with any other error the list could not be read to its
-// end. A caller that wants the newest only sorts by -updated_at and stops reading.
+// *RecordError, which concerns one order only; with any other error the list could not be read to
+// its end. A caller that wants the newest only sorts by -updated_at and stops reading.
 func (c *Client) Orders(ctx context.Context, q OrderQuery) iter.Seq2[Order, error] {
 	query := url.Values{}
 	if q.Search != "" {

@@ -50,8 +50,8 @@ func (s seen) add(text digest) bool {
 // each returns the records of a list, page after page. While the caller reads, rows may shift from
 // one page to another, and a list that gave fewer ids than its total is read again. A record may
 // therefore come more than once, as it was each time: the caller decides which one counts. A pair
-// with a *RecordError stands for one record that cannot be read, and the list continues after it. Any
-// other error is in the last pair, and the list is then incomplete.
+// with a *RecordError stands for one record that cannot be read, and the list continues after it.
+// Any other error is in the last pair, and the list is then incomplete.
 func each[T keyed](ctx context.Context, c *Client, path string, query url.Values) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		ids := seen{}

@@ -53,8 +53,8 @@ func AskCommerce(ctx context.Context, cfg *config.Config) CommerceStatus {
 	return s
 }
 
-// newestOrders reads at most as many orders as a page has, and says what is wrong with them, and what
-// to do; "" if nothing is.
+// newestOrders reads at most as many orders as a page has, and says what is wrong with them, and
+// what to do; "" if nothing is.
 func newestOrders(ctx context.Context, client *commerce.Client) (what, remedy string) {
 	const most = 100
 	read, unread := 0, 0

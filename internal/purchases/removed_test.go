@@ -82,8 +82,8 @@ func between(w *world) *change {
 }
 
 // No event and no list names an order that the platform removed. It is asked for again from time to
-// time, and is reversed once the platform says that it has no such order, unless it says so of every
-// order.
+// time, and is reversed once the platform says that it has no such order, unless it says so of
+// every order.
 func TestARemovedOrderCountsNoLonger(t *testing.T) {
 	const (
 		both  = `{"orders":2,"people":2,"reversed":0,"revenue":[{"currency":"EUR","amount":30}]}`

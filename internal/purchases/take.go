@@ -234,9 +234,9 @@ func (k *Keeper) ask(ctx context.Context) (more bool, err error) {
 
 // remove ends the orders of the hints, for which the platform answered that it has no such order,
 // and returns how many of them counted. The same answer comes for every order if the route, the
-// company or the shop of the configuration is wrong, so it needs another order that the platform shows
-// within the hour, or a list of orders that is empty. Without such proof the hints are given up, and
-// the orders are asked for again another day.
+// company or the shop of the configuration is wrong, so it needs another order that the platform
+// shows within the hour, or a list of orders that is empty. Without such proof the hints are given
+// up, and the orders are asked for again another day.
 func (k *Keeper) remove(ctx context.Context, gone []campaign.OrderHint, now time.Time) (removed int, err error) {
 	if len(gone) == 0 {
 		return 0, nil

@@ -1,5 +1,5 @@
--- +goose Up
--- Orders that count are asked for again from time to time, because the platform may have removed one.
+-- +goose Up Orders that count are asked for again from time to time, because the platform may have
+-- removed one.
 ALTER TABLE purchase ADD COLUMN asked_at BIGINT NOT NULL DEFAULT 0; -- when that was planned last
 CREATE INDEX purchase_asked ON purchase (asked_at) WHERE ended = 0;
 
