@@ -31,7 +31,8 @@ type JobLedger interface {
 	// RenewJob prolongs a lease, also one that ran out, unless another process acquired the job or
 	// the lease was released: ErrFenced.
 	RenewJob(ctx context.Context, l JobLease, d time.Duration) (JobLease, error)
-	// ReleaseJob ends a lease, so that the job can be acquired at once. It ignores a lost lease.
+	// ReleaseJob ends a lease, so that the job can be acquired at once. It ignores a lost lease. The
+	// ledger logs an error, which no caller need return: a lease that is not released runs out.
 	ReleaseJob(ctx context.Context, l JobLease) error
 	// JobLeft is how long a lease of the job still runs on the database's clock; 0: none does.
 	JobLeft(ctx context.Context, name string) (time.Duration, error)
@@ -90,9 +91,7 @@ func (j Job) Do(ctx context.Context, do func(context.Context) error) error {
 			}
 		}
 	}
-	if released := j.Ledger.ReleaseJob(end, lease); err == nil && released != nil && ctx.Err() == nil {
-		return released // the work is done; the lease will run out
-	}
+	_ = j.Ledger.ReleaseJob(end, lease) // what was done is the answer, whatever becomes of the lease
 	return err
 }
 

@@ -87,7 +87,7 @@ func TestAJobReturnsHowItEnded(t *testing.T) {
 		"taken over":                        {l: leases{renews: ErrFenced}, want: ErrFenced},
 		"taken over, and failed":            {l: leases{renews: ErrFenced}, work: broken, want: broken},
 		"cannot be renewed":                 {l: leases{renews: away}, release: true},
-		"cannot be released":                {l: leases{frees: away}, want: away, release: true},
+		"done, and cannot be released":      {l: leases{frees: away}, release: true},
 		"failed, and cannot be released":    {l: leases{frees: away}, work: broken, want: broken, not: away, release: true},
 		"cancelled, and cannot be released": {l: leases{frees: away}, cancel: true, not: away, release: true},
 		"cancelled":                         {cancel: true, work: context.Canceled, want: context.Canceled, release: true},

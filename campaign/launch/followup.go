@@ -103,7 +103,9 @@ func StartFollowUp(ctx context.Context, in FollowUpInput) (FollowedUp, error) {
 		work = job.Do
 	}
 	var out FollowedUp
-	err = work(ctx, func(ctx context.Context) error {
+	done := false
+	err = work(ctx, func(ctx context.Context) (err error) {
+		defer func() { done = err == nil }()
 		// The job keeps two selections of one parent apart. If a process loses the job and does not
 		// notice, the ledger refuses its rows, and it reads again what the other process has.
 		for again := 0; ; again++ {
@@ -113,6 +115,9 @@ func StartFollowUp(ctx context.Context, in FollowUpInput) (FollowedUp, error) {
 			}
 		}
 	})
+	if done {
+		return out, nil // also if the lease was lost meanwhile
+	}
 	return out, err
 }
 

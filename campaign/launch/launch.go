@@ -288,7 +288,9 @@ func (l Request) bring(
 	if l.NoWait {
 		under = job.Do
 	}
-	err = under(ctx, func(ctx context.Context) error {
+	done := false
+	err = under(ctx, func(ctx context.Context) (err error) {
+		defer func() { done = err == nil }()
 		run, err := l.Ledger.Run(ctx, run.No)
 		if err != nil {
 			return fmt.Errorf("read the run: %w", err)
@@ -301,9 +303,16 @@ func (l Request) bring(
 		l.note(ctx, run, err)
 		return err
 	})
+	if done {
+		return launched, nil // also if the lease was lost while the run became ready
+	}
 	if errors.Is(err, campaign.ErrFenced) {
-		if now, readErr := l.Ledger.Run(ctx, run.No); readErr == nil && now.Wanted == campaign.WantCancel {
-			return Outcome{Run: now, Resumed: true}, nil // its import was fenced by the cancellation
+		// A lease that was lost has ended ctx. The import may have been cancelled, or complete by now.
+		reading, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		now, readErr := l.Ledger.Run(reading, run.No)
+		if readErr == nil && (now.Wanted == campaign.WantCancel || now.State != campaign.Importing) {
+			return Outcome{Run: now, Resumed: true}, nil
 		}
 	}
 	if err != nil {

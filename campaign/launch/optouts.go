@@ -66,7 +66,8 @@ func CheckOptOuts(
 		return v, err
 	}
 	if !over(n) {
-		return v, l.ReleaseJob(ctx, lease)
+		_ = l.ReleaseJob(ctx, lease) // it runs out
+		return v, nil
 	}
 	since := run.StartedAt.UTC().Format(time.RFC3339)
 	v.Sentence = fmt.Sprintf("%d of the %d recipients to whom it delivered since %s opted out: %.1f %%, and at most %.1f %% may",

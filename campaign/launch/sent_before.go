@@ -36,10 +36,15 @@ func (e *RepeatError) Reason() string {
 // would else find no run of each other.
 func (l Request) alone(ctx context.Context, name string, do func(context.Context) (Outcome, error)) (launched Outcome, err error) {
 	job := campaign.Job{Ledger: l.Ledger, Name: "launch " + name, Owner: l.Owner, Lease: l.Lease, Waits: func() { l.progress("waiting", 0) }}
-	err = job.Await(ctx, func(ctx context.Context) error {
+	done := false
+	err = job.Await(ctx, func(ctx context.Context) (err error) {
 		launched, err = do(ctx)
+		done = err == nil
 		return err
 	})
+	if done {
+		return launched, nil // also if the lease was lost meanwhile
+	}
 	return launched, err
 }
 

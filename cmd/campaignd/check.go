@@ -131,7 +131,11 @@ func (p *program) check(ctx context.Context, path string, f checkFlags) (_ *laun
 		if e != nil {
 			return nil, withRemedy(c, e)
 		}
-		defer func() { err = errors.Join(err, done()) }()
+		defer func() {
+			if left := done(); left != nil {
+				fmt.Fprintf(p.Stderr, "warning: the list of the audience was not removed: %v\n", left)
+			}
+		}()
 	}
 	in.Rate, in.Company, in.Commerce = c.Rate, c.Company, c.Commerce.Configured()
 	if in.List == "" {
@@ -152,7 +156,7 @@ func (p *program) check(ctx context.Context, path string, f checkFlags) (_ *laun
 		return nil, err
 	}
 	if l != nil {
-		defer command.Closing(l, &err)
+		defer command.Leaving(l, p.Stderr)
 		in.Suppressions, in.Reached = l, l
 	}
 	if f.rejects != "" {

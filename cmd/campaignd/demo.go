@@ -111,7 +111,7 @@ func (p *program) openDemo(ctx context.Context, world *daemon.DemoWorld, admin s
 	if err != nil {
 		return err
 	}
-	defer command.Closing(l, &err)
+	defer command.Leaving(l, p.Stderr)
 	d := &operator.Session{Ledger: l, By: operator.LocalUser()}
 	k, err := d.CreateKey(ctx, "second person", string(campaign.KeyOperate), "", "")
 	if err != nil {

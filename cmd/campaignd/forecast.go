@@ -106,7 +106,7 @@ func (p *program) forecastCampaign(ctx context.Context, path, list string) (f pl
 		if l, err = daemon.OpenLedger(ctx, c, false, p.log(c, true)); err != nil {
 			return plan.Forecast{}, err
 		}
-		defer command.Closing(l, &err)
+		defer command.Leaving(l, p.Stderr)
 	}
 	return daemon.ForecastLaunch(ctx, c, l, nil, def, found, time.Now())
 }

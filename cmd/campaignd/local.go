@@ -116,7 +116,7 @@ func (p *program) withLedgerSession(ctx context.Context, why command.Purpose, do
 	if err != nil {
 		return err
 	}
-	defer command.Closing(l, &err)
+	defer command.Leaving(l, p.Stderr)
 	rates, err := c.Rates()
 	if err != nil {
 		return command.Invalid(err)

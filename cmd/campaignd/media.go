@@ -284,7 +284,7 @@ func unusedFiles(ctx context.Context, cfg *config.Config, c *service.Client, con
 	if err != nil {
 		return nil, err
 	}
-	defer command.Closing(l, &err)
+	defer l.Close() //nolint:errcheck // read only
 	used, err := launch.UsedAssets(ctx, l)
 	if err != nil {
 		return nil, err

@@ -91,7 +91,7 @@ func (p *program) send(ctx context.Context, c *config.Config, o daemon.RunOption
 		bar.close()
 		return beforeSending(ctx, "the same command", err)
 	}
-	defer command.Closing(d, &err)
+	defer command.Leaving(d, p.Stderr)
 	o.Progress, o.Beside = bar.show, bar.beside
 	o.Checked = func(found *launch.Preflight) {
 		if fresh != "" {

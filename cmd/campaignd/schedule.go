@@ -140,7 +140,7 @@ func (p *program) withFolder(ctx context.Context, do func(folderOperations) erro
 		if near.Ledger, err = backend.Read(ctx, c, p.log(c, true)); err != nil {
 			return err
 		}
-		defer command.Closing(near.Ledger, &err)
+		defer command.Leaving(near.Ledger, p.Stderr)
 	}
 	return command.RequestError(do(near))
 }

@@ -50,7 +50,7 @@ intake takes webhooks and sends nothing, sender sends and fires schedules and ta
 			if err != nil {
 				return err
 			}
-			defer command.Closing(d, &err)
+			defer command.Leaving(d, p.Stderr)
 			if fresh != "" {
 				log.Info("the ledger is new: it knows of no earlier run", "ledger", fresh)
 			}

@@ -81,7 +81,7 @@ func (p *program) withListings(ctx context.Context, cfg *config.Config, c *conne
 		fmt.Fprintf(p.Stderr, "warning: senders use the listing of templates that the ledger keeps for up to 10 minutes: %v\n", err)
 		return do()
 	}
-	defer command.Closing(l, &err)
+	defer command.Leaving(l, p.Stderr)
 	daemon.ShareListings(cfg, c, l, drops)
 	return do()
 }

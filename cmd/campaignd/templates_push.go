@@ -103,7 +103,7 @@ func (p *program) stopsNoRun(ctx context.Context, cfg *config.Config, a account,
 	if err != nil {
 		return fmt.Errorf("whether a run sends these templates is in the ledger, and --yes pushes without it: %w", err)
 	}
-	defer command.Closing(l, &err)
+	defer command.Leaving(l, p.Stderr)
 	runs, err := template.StoppedBy(ctx, l, a.All, all)
 	if err != nil || len(runs) == 0 {
 		return err

@@ -94,6 +94,6 @@ func (p *program) suppressionsOf(cmd *cobra.Command, c *config.Config, key int64
 	if err != nil {
 		return nil, err
 	}
-	defer command.Closing(l, &err)
+	defer command.Leaving(l, p.Stderr)
 	return l.SuppressionsOf(cmd.Context(), key)
 }

@@ -41,7 +41,7 @@ func (s *Server) receive(ctx context.Context, dir string, parts *multipart.Reade
 	if err != nil {
 		return u, err
 	}
-	defer func() { err = errors.Join(err, root.Close()) }()
+	defer root.Close() //nolint:errcheck // what was stored was closed before
 	p, err := next(parts, "campaign")
 	if err != nil {
 		return u, err

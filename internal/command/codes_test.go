@@ -69,7 +69,16 @@ type closer struct{ err error }
 
 func (c closer) Close() error { return c.err }
 
-func TestAFailedCloseFailsTheCommand(t *testing.T) {
+func TestAFailedCloseOfTheLedgerIsAWarning(t *testing.T) {
+	for closed, want := range map[error]string{nil: "", errors.New("busy"): "warning: busy\n"} {
+		var stderr bytes.Buffer
+		if Leaving(closer{closed}, &stderr); stderr.String() != want {
+			t.Errorf("closed with %v: got %q, want %q", closed, stderr.String(), want)
+		}
+	}
+}
+
+func TestAFailedCloseOfAFileFailsTheCommand(t *testing.T) {
 	first, last := errors.New("first"), errors.New("last")
 	for _, tt := range []struct{ before, closed, want error }{
 		{nil, nil, nil}, {nil, last, last}, {first, last, first}, {first, nil, first},

@@ -119,7 +119,15 @@ func Unwritable(path string, err error) error {
 	return err
 }
 
-// Closing closes c. The error of Close becomes *err if that is nil.
+// Leaving closes what a command worked with. Whether that succeeds says nothing of what the command
+// did, so the error is a warning and does not decide the exit code.
+func Leaving(c io.Closer, stderr io.Writer) {
+	if err := c.Close(); err != nil {
+		fmt.Fprintf(stderr, "warning: %v\n", err)
+	}
+}
+
+// Closing closes a file. The error of Close becomes *err if that is nil.
 func Closing(c io.Closer, err *error) {
 	if e := c.Close(); e != nil && *err == nil {
 		*err = e

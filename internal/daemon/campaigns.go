@@ -3,7 +3,6 @@ package daemon
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -33,7 +32,11 @@ func (d *Daemon) checkFile(ctx context.Context, f operator.File, list string) (_
 		if err != nil {
 			return nil, err
 		}
-		defer func() { err = errors.Join(err, made.Remove()) }()
+		defer func() {
+			if left := made.Remove(); left != nil {
+				d.log.Warn("the list of an audience was not removed", "err", left)
+			}
+		}()
 		list, offer = made.Path, made.Offer()
 	}
 	in := launch.PreflightInput{Definition: f.Definition, Source: f.Source, File: f.Path, Examples: manyExamples,

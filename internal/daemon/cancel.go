@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
@@ -22,7 +21,7 @@ func EndCancelled(
 	if err != nil {
 		return campaign.Run{}, err
 	}
-	defer func() { err = errors.Join(err, l.Close()) }()
+	defer closing(l, log)
 	return endCancelled(ctx, l, no, time.Duration(cfg.Sending.Lease), budget)
 }
 

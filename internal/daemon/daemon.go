@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -325,6 +326,14 @@ func (d *Daemon) send(ctx context.Context, e *sender.Engine) error {
 		all = append(all, err)
 	}
 	return errors.Join(all...)
+}
+
+// closing closes a ledger, or what has one open, behind work that has its answer. An error is logged:
+// it says nothing of the work.
+func closing(c io.Closer, log *slog.Logger) {
+	if err := c.Close(); err != nil && log != nil {
+		log.Warn("the ledger was not closed in order", "err", err)
+	}
 }
 
 // unlessClosed returns err, and nil for a listener that was already closed.

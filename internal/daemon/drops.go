@@ -122,7 +122,11 @@ func (l *dropLauncher) launch(ctx context.Context, r drops.Request) (run campaig
 		return run, err
 	}
 	rejects := &rejectsFile{path: r.Rejects}
-	defer func() { err = errors.Join(err, rejects.drop()) }()
+	defer func() {
+		if left := rejects.drop(); left != nil {
+			l.d.log.Warn("a file beside a dropped list was not removed", "err", left)
+		}
+	}()
 	if err := rejects.create(r.List, def); err != nil {
 		return run, err
 	}

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
@@ -22,6 +21,7 @@ func NoteEndpoint(ctx context.Context, cfg *config.Config, w service.Webhook, lo
 	if err != nil {
 		return err
 	}
+	defer closing(l, log)
 	_, _, err = l.NoteSignatures(ctx, reception.SignatureNote{Endpoints: map[string]string{w.Secret.Fingerprint(): w.ID}}, time.Now())
-	return errors.Join(err, l.Close())
+	return err
 }

@@ -162,7 +162,7 @@ func LaunchInto(ctx context.Context, c *config.Config, r client.Launch, log *slo
 		return out, err
 	}
 	d.closers = append(d.closers, d.ledger.Close)
-	defer func() { err = errors.Join(err, d.Close()) }()
+	defer closing(d, log)
 	if err := d.openAudiences(ctx); err != nil {
 		return out, err
 	}

@@ -121,5 +121,6 @@ func NoteReplay(ctx context.Context, cfg *config.Config, s reception.Span, log *
 	if err != nil {
 		return err
 	}
-	return errors.Join(l.NoteReplay(ctx, s, time.Now()), l.Close())
+	defer closing(l, log)
+	return l.NoteReplay(ctx, s, time.Now())
 }

@@ -141,7 +141,7 @@ func (t *task) putList(ctx context.Context) (err error) {
 		return err
 	}
 	if f != nil {
-		defer func() { err = errors.Join(err, f.Close()) }()
+		defer f.Close() //nolint:errcheck // read only
 		s := newSpool(f, t.dir)
 		if err := s.resume(t.f); err != nil {
 			return err
@@ -206,7 +206,11 @@ func (t *task) accept(ctx context.Context) error {
 		return fmt.Errorf("write %s: %w", t.f.Place+rejectedName, err)
 	}
 	t.f.State, t.f.NextAt = campaign.DropLaunched, time.Now()
-	return errors.Join(t.store(ctx), t.clean(run))
+	if err := t.store(ctx); err != nil {
+		return err
+	}
+	t.tidy(t.clean(run))
+	return nil
 }
 
 // rejecting reports whether the file was found to be at fault.
@@ -260,7 +264,9 @@ func (t *task) rejected(ctx context.Context) error {
 		return fmt.Errorf("cancel its run: %w", err)
 	}
 	if f, err := os.Open(t.rejects()); err == nil {
-		if err := errors.Join(t.p.Bucket.Put(ctx, t.f.Place+rejectedName, f), f.Close()); err != nil {
+		err := t.p.Bucket.Put(ctx, t.f.Place+rejectedName, f)
+		_ = f.Close() // read only
+		if err != nil {
 			return fmt.Errorf("write %s: %w", t.f.Place+rejectedName, err)
 		}
 	}
@@ -268,5 +274,9 @@ func (t *task) rejected(ctx context.Context) error {
 		return err
 	}
 	t.f.State = campaign.DropRejected
-	return errors.Join(t.store(ctx), os.RemoveAll(t.dir))
+	if err := t.store(ctx); err != nil {
+		return err
+	}
+	t.tidy(os.RemoveAll(t.dir))
+	return nil
 }

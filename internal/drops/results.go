@@ -137,7 +137,11 @@ func (t *task) put(ctx context.Context, name string, write func(io.Writer) error
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, f.Close(), os.RemoveAll(t.dir)) }()
+	defer func() {
+		if left := errors.Join(f.Close(), os.RemoveAll(t.dir)); left != nil {
+			t.o.Log.Warn("the copy of a result was not removed", "err", left)
+		}
+	}()
 	b := bufio.NewWriterSize(f, 64<<10)
 	if err := errors.Join(write(b), b.Flush()); err != nil {
 		return err
@@ -149,7 +153,8 @@ func (t *task) put(ctx context.Context, name string, write func(io.Writer) error
 // remedy, or, if that file was lost with its process, what the ledger has of them.
 func (t *task) putRejects(ctx context.Context, run campaign.Run) error {
 	if f, err := os.Open(t.rejects()); err == nil {
-		return errors.Join(t.p.Bucket.Put(ctx, t.f.Place+rejectedName, f), f.Close())
+		defer f.Close() //nolint:errcheck // read only
+		return t.p.Bucket.Put(ctx, t.f.Place+rejectedName, f)
 	}
 	return t.put(ctx, rejectedName, func(w io.Writer) error {
 		out, err := reporting.NewRejects(w, run.Header, file.CommaOf(run))

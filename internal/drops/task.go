@@ -66,6 +66,13 @@ func (w *Watcher) advance(ctx context.Context, p *watched, f campaign.DroppedFil
 	})
 }
 
+// tidy logs that the spool of a file was not removed. That decides nothing about the file.
+func (t *task) tidy(err error) {
+	if err != nil {
+		t.o.Log.Warn("the spool of a file was not removed", "bucket", t.f.Bucket, "file", t.f.Key, "err", err)
+	}
+}
+
 // store writes what has become of the file.
 func (t *task) store(ctx context.Context) error { return t.o.Ledger.UpdateFile(ctx, t.f) }
 
@@ -110,7 +117,11 @@ func (t *task) bring(ctx context.Context) (err error) {
 	case lost && t.own.No == 0:
 		t.f.State, t.f.Detail = campaign.DropGone, "it was removed or replaced before it was read"
 		t.o.Log.Info("a file went away before it was read", "bucket", t.f.Bucket, "file", t.f.Key)
-		return errors.Join(t.store(ctx), os.RemoveAll(t.dir))
+		if err := t.store(ctx); err != nil {
+			return err
+		}
+		t.tidy(os.RemoveAll(t.dir))
+		return nil
 	case lost && time.Since(t.f.TakenAt) > awaitList:
 		return &Refused{Code: "list_lost", Message: fmt.Sprintf("the file was removed or replaced before the import of %s had ended, "+
 			"so the run is cancelled and has sent nothing; drop the list again", t.own.ID())}

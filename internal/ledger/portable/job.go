@@ -2,6 +2,7 @@ package portable
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"campaignd/campaign"
@@ -64,5 +65,8 @@ const sqlReleaseJob = `UPDATE job SET lease_until = 0 WHERE name = $1 AND owner 
 // ReleaseJob implements campaign.JobLedger.
 func (l *Ledger) ReleaseJob(ctx context.Context, lease campaign.JobLease) error {
 	_, err := l.exec(ctx, Sending, sqlReleaseJob, lease.Name, lease.Owner, lease.Epoch)
+	if err != nil && !errors.Is(err, campaign.ErrUnwritable) {
+		l.options.Log.Warn("a finished job was not given back: nobody does it again before its lease has run out", "job", lease.Name, "err", err)
+	}
 	return ledger.JobError(lease.Name, err)
 }
