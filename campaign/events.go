@@ -9,8 +9,8 @@ type StatusEvent struct {
 	Recipient  int64     // recipients.Key of the event's recipient, or of the digits in the id; 0: unknown
 	Status     Status    // Sent, Delivered, Read or Failed
 	Code       string    // of Failed
-	At         time.Time // the event's own time
-	ReceivedAt time.Time
+	At         time.Time // the event's own time; zero: it has none
+	ReceivedAt time.Time // by the ledger's clock; zero: now
 	// Mark is the attempt that the event's mark proves, ForeignMark for a mark that is not of this
 	// ledger, and zero without a mark.
 	Mark Post
@@ -19,7 +19,8 @@ type StatusEvent struct {
 }
 
 // Events is one batch of webhook events. It is applied in one transaction; PostgreSQL stores
-// orphans in a second one (docs/protocol.md#orphan-events).
+// orphans in a second one (docs/protocol.md#orphan-events). Times are the events' own; the ledger
+// compares them with its own clock, never with the clock of the process (docs/protocol.md#lifts).
 type Events struct {
 	Statuses     []StatusEvent
 	Suppressions []Suppression // from STOP messages, buttons and user_preferences
@@ -45,14 +46,14 @@ type Inbound struct {
 	Key        int64 // recipients.Key
 	Connection string
 	At         time.Time // its own time
-	ReceivedAt time.Time // zero: now. The window begins at LiftTime
+	ReceivedAt time.Time // by the ledger's clock; zero: now. The window begins at LiftTime
 }
 
 // Reply is a message of a recipient that is no opt-out.
 type Reply struct {
 	Key     int64     // recipients.Key; 0: only Answers tells who wrote
 	Answers string    // id of our message that it answers; "": it names none
-	At      time.Time // its own time
+	At      time.Time // its own time; zero: it has none
 	// Connection is the connection of the event; "": it names none.
 	Connection string
 }

@@ -64,6 +64,6 @@ type FiringLedger interface {
 	NoteFiring(ctx context.Context, f Firing) (changed bool, err error)
 	Firings(ctx context.Context, f FiringFilter) ([]Firing, error)
 	// Clock is the time of the clock that all replicas share: the database server's, or, with SQLite,
-	// that of this machine.
+	// that of this machine, and never before the newest time in the ledger.
 	Clock(ctx context.Context) (time.Time, error)
 }

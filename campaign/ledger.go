@@ -209,8 +209,11 @@ type Suppression struct {
 	Source  string // import, operator, stop, button, user_preferences, service_block, refused:CODE, failed:CODE
 	At      time.Time
 	Until   time.Time // zero: for ever
-	// ReceivedAt is when the event came that lifts the suppression; zero: now. The ledger counts it
-	// from LiftTime.
+	// Newest means that the opt-out of an event counts as newer than every lift that the ledger has,
+	// because its own time is missing or ahead of the ledger's clock. Only the ledger sets it.
+	Newest bool
+	// ReceivedAt is when the event came that lifts the suppression, by the ledger's clock; zero: now.
+	// The ledger counts it from LiftTime.
 	ReceivedAt time.Time
 	// Proof shows how it came about. A repeated suppression keeps the first that is not empty.
 	Proof Proof

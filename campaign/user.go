@@ -12,7 +12,7 @@ type Pair struct {
 	Message string
 	// Connection is the connection of the event; "": it names none.
 	Connection string
-	At         time.Time // when the event came
+	At         time.Time // when the event came, by the ledger's clock; zero: now
 }
 
 // Wish is an opt-out, an opt-in or a failed message of a person whose number the event does not

@@ -53,11 +53,27 @@ func (s *Holds) lastLifts(scope campaign.HoldScope, id string) campaign.LastLift
 	return campaign.LastLifts{Event: m.Since, Operator: m.Lifted}
 }
 
-// Add merges a hold that is reported at now (campaign.Hold.Renew).
-func (s *Holds) Add(h campaign.Hold, now time.Time) {
+// Add merges a hold that is reported at now, which is clock by the ledger's clock
+// (campaign.Hold.Renew). The hold of an event without a time, or of one after clock, begins at clock
+// and counts as newer than every lift: otherwise a clock that is behind would lose it, and one that
+// is ahead would make a hold that no event ends for a while.
+func (s *Holds) Add(h campaign.Hold, now, clock time.Time) {
+	if h.Source == campaign.HoldByEvent || h.Source == campaign.HoldByStatus {
+		now = clock // the times of the platform are not compared with those of a process
+	}
 	h.Since, h.Until, h.Detail = stored(h.Since), stored(h.Until), sentence.Clip(h.Detail, campaign.MaxDetail)
 	old := s.rows[keyOf(h)]
-	next, ok := old.Renew(h, s.lastLifts(h.Scope, h.ID), now)
+	lifts := s.lastLifts(h.Scope, h.ID)
+	if h.Source == campaign.HoldByEvent && (h.Since.IsZero() || h.Since.After(clock)) {
+		last := lifts.With(old.LiftedBy, old.Lifted)
+		h.Since = stored(clock)
+		for _, lifted := range []time.Time{last.Event, last.Operator} {
+			if !h.Since.After(lifted) {
+				h.Since = lifted.Add(time.Millisecond)
+			}
+		}
+	}
+	next, ok := old.Renew(h, lifts, now)
 	next.Until = stored(next.Until)
 	if !ok {
 		s.noteEdit(old, h)
@@ -214,4 +230,29 @@ func IntentOrigin(in *campaign.Intent) campaign.Origin {
 	o := in.Origin
 	o.Connection = cmp.Or(o.Connection, in.Connection)
 	return o
+}
+
+// aMoment is the least difference of two clocks that counts.
+const aMoment = time.Second
+
+// ByClock returns holds and lifts with the times of clock, the ledger's, where they have times of
+// this process, whose clock says now: when a request was refused, and when an operator lifted a
+// hold. Events have times of the platform.
+func ByClock(hs []campaign.Hold, ls []campaign.Lift, clock, now time.Time) ([]campaign.Hold, []campaign.Lift) {
+	apart := clock.Sub(now)
+	if apart.Abs() < aMoment {
+		return hs, ls
+	}
+	hs, ls = slices.Clone(hs), slices.Clone(ls)
+	for i := range hs {
+		if hs[i].Source == campaign.HoldByRefusal {
+			hs[i].Since = hs[i].Since.Add(apart)
+		}
+	}
+	for i := range ls {
+		if ls[i].By == campaign.HoldByOperator {
+			ls[i].At = ls[i].At.Add(apart)
+		}
+	}
+	return hs, ls
 }

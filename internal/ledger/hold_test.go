@@ -58,7 +58,7 @@ func TestAPauseOfATemplateIsOneHold(t *testing.T) {
 	} {
 		var s Holds
 		for _, h := range c.holds {
-			s.Add(h, at(10))
+			s.Add(h, at(10), at(10))
 		}
 		var got []string
 		for _, h := range s.Began {
@@ -103,7 +103,7 @@ func TestALateEditIsStoredAsEnded(t *testing.T) {
 		for _, x := range c.come {
 			switch x := x.(type) {
 			case campaign.Hold:
-				s.Add(x, at(30))
+				s.Add(x, at(30), at(30))
 			case campaign.Lift:
 				s.Lift(x, at(30))
 			}
@@ -123,7 +123,7 @@ func TestALatePauseIsNotStored(t *testing.T) {
 		var s Holds
 		s.Lift(campaign.Lift{Scope: campaign.HoldTemplate, ID: "acc/sale/en", At: at, ReceivedAt: at, By: campaign.HoldByEvent}, at)
 		s.Add(campaign.Hold{Scope: campaign.HoldTemplate, ID: "acc/sale/en", Reason: reason, Source: campaign.HoldByEvent,
-			Since: at.Add(-time.Second)}, at)
+			Since: at.Add(-time.Second)}, at, at)
 		if got, want := len(s.rows), 1; got != want {
 			t.Errorf("%s: got %d rows, want %d, that of the lift", reason, got, want)
 		}

@@ -166,26 +166,6 @@ func TestAnEventWithoutConnectionSetsVerified(t *testing.T) {
 	}
 }
 
-func TestAnEventFiveMinutesAheadKeepsItsTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(48 * time.Hour) // the bubble begins with 2000, and an earlier time counts as damaged
-		m := &memory{}
-		i := newIntake(t, m, Options{})
-		stop := start(t, i)
-		for ahead, want := range map[time.Duration]time.Duration{
-			5 * time.Minute: 5 * time.Minute, 5*time.Minute + time.Second: 0, -24 * time.Hour: -24 * time.Hour,
-		} {
-			now := time.Now()
-			post(i, status(1, "sent", now.Add(ahead)))
-			got := m.all().Statuses
-			if at := got[len(got)-1].At.Sub(now); at != want {
-				t.Errorf("%v ahead is stored %v ahead, want %v", ahead, at, want)
-			}
-		}
-		stop()
-	})
-}
-
 // The memory of a body that breaks off is released.
 func TestABodyThatBreaksOffGivesItsMemoryBack(t *testing.T) {
 	i := newIntake(t, &memory{}, Options{})

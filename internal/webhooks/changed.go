@@ -21,15 +21,15 @@ type Runs interface {
 // template was edited, or it is marketing now.
 type change struct {
 	event    messaging.Review
-	accounts []string // those that may have the template; "": every account
-	at       time.Time
+	accounts []string  // those that may have the template; "": every account
+	at       time.Time // the event's own; zero: later than every launch
 }
 
 // concerns reports whether the run was launched before the change and sends the template over one
 // of the accounts. A run whose campaign this version cannot read may send over each. origin returns
 // what is known of a connection.
 func (c *change) concerns(run campaign.Run, origin func(connection string) campaign.Origin) bool {
-	if run.Template != c.event.Name || !run.LaunchedBefore(c.at) {
+	if run.Template != c.event.Name || !c.at.IsZero() && !run.LaunchedBefore(c.at) {
 		return false
 	}
 	run.State = campaign.Ready // no hold stops an ended run, and its follow-up runs send over its connections

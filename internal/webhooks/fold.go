@@ -14,8 +14,8 @@ import (
 )
 
 // fold turns the events of one request into facts for the ledger and counts the events. It asks
-// once what an event means, then appends the facts. platform says that the platform itself signed
-// them.
+// once what an event means, then appends the facts, with the events' own times: the ledger decides
+// from when they count. platform says that the platform itself signed them.
 func (i *Intake) fold(events []messaging.Event, received time.Time, platform bool) (facts campaign.Events, changes []change) {
 	if len(events) > 1 {
 		facts.Statuses = make([]campaign.StatusEvent, 0, len(events))
@@ -25,15 +25,6 @@ func (i *Intake) fold(events []messaging.Event, received time.Time, platform boo
 	for n := range events {
 		e := &events[n]
 		i.counters.kinds[e.Kind].Add(1)
-		own := e.At
-		e.At, _ = reception.EventTime(own, received)
-		switch e.Kind {
-		case messaging.KindTemplate, messaging.KindNumber, messaging.KindAccount:
-			// A hold that began after its receipt could be lifted by no event that comes in the meantime.
-			if e.At.After(received) {
-				e.At = received
-			}
-		}
 		if e.Connection == "" && e.Number != "" {
 			e.Connection = i.o.Connections(e.Number)
 		}
@@ -53,11 +44,12 @@ func (i *Intake) fold(events []messaging.Event, received time.Time, platform boo
 			i.o.Heard(seen, received, false)
 		}
 		if e.Kind == messaging.KindMessage {
-			i.o.Heard(seen, e.At, true)
+			wrote, _ := reception.EventTime(e.At, received)
+			i.o.Heard(seen, wrote, true)
 		}
 		var m meaning
-		i.read(&m, e, own, received)
-		i.append(&facts, e, &m, own, received)
+		i.read(&m, e)
+		i.append(&facts, e, &m, received)
 		changes = append(changes, m.changes...)
 		if platform && e.Kind == messaging.KindStatus && e.Mark != "" {
 			s := &facts.Statuses[len(facts.Statuses)-1]
@@ -84,14 +76,14 @@ func (i *Intake) mark(text string) campaign.Post {
 }
 
 // append adds the facts of an event to the facts of its request.
-func (i *Intake) append(facts *campaign.Events, e *messaging.Event, m *meaning, own, received time.Time) {
+func (i *Intake) append(facts *campaign.Events, e *messaging.Event, m *meaning, received time.Time) {
 	if e.Kind == messaging.KindStatus {
-		facts.Statuses = append(facts.Statuses, statusOf(e, received))
+		facts.Statuses = append(facts.Statuses, statusOf(e))
 	}
 	facts.Holds = append(facts.Holds, m.holds...)
 	facts.Lifts = append(facts.Lifts, m.lifts...)
 	if m.votes {
-		hold, lift := i.breakers.see(e.Connection, e.Status == messaging.StatusDelivered, m.failure, own, received)
+		hold, lift := i.breakers.see(e.Connection, e.Status == messaging.StatusDelivered, m.failure, e.At, received)
 		if hold != nil {
 			facts.Holds = append(facts.Holds, *hold)
 		}
@@ -113,7 +105,7 @@ func (i *Intake) append(facts *campaign.Events, e *messaging.Event, m *meaning, 
 	}
 	if m.opensWindow {
 		facts.Inbound = append(facts.Inbound, campaign.Inbound{
-			Key: recipients.Key(e.Inbound.From), Connection: e.Connection, At: own, ReceivedAt: received})
+			Key: recipients.Key(e.Inbound.From), Connection: e.Connection, At: e.At})
 	}
 	if m.replies {
 		if r := (campaign.Reply{Key: recipients.Key(e.Inbound.From), Answers: e.Inbound.ContextID, At: e.At,
@@ -122,7 +114,7 @@ func (i *Intake) append(facts *campaign.Events, e *messaging.Event, m *meaning, 
 		}
 	}
 	for _, c := range e.Contacts {
-		if p, ok := pairOf(e, c, received); ok && !i.pairs.known(p) {
+		if p, ok := pairOf(e, c); ok && !i.pairs.known(p, received) {
 			facts.Pairs = append(facts.Pairs, p)
 		}
 	}
@@ -135,10 +127,10 @@ func sane(id string) bool {
 }
 
 // statusOf returns the status of the message of an event.
-func statusOf(e *messaging.Event, received time.Time) campaign.StatusEvent {
+func statusOf(e *messaging.Event) campaign.StatusEvent {
 	status := campaign.StatusEvent{
 		MessageID: e.MessageID, Connection: e.Connection, Recipient: recipients.Key(e.Recipient),
-		Status: campaign.Status(e.Status), At: e.At, ReceivedAt: received,
+		Status: campaign.Status(e.Status), At: e.At,
 	}
 	if e.Status == messaging.StatusFailed && e.Code != 0 {
 		status.Code = strconv.Itoa(e.Code)
@@ -148,8 +140,8 @@ func statusOf(e *messaging.Event, received time.Time) campaign.StatusEvent {
 
 // pairOf returns which number a person of an event has; false if the event does not say it. Without
 // a number the ledger finds it by our message that the event is about.
-func pairOf(e *messaging.Event, c messaging.Contact, received time.Time) (campaign.Pair, bool) {
-	p := campaign.Pair{UserID: c.UserID, Key: recipients.Key(c.Number), To: "+" + c.Number, Connection: e.Connection, At: received}
+func pairOf(e *messaging.Event, c messaging.Contact) (campaign.Pair, bool) {
+	p := campaign.Pair{UserID: c.UserID, Key: recipients.Key(c.Number), To: "+" + c.Number, Connection: e.Connection}
 	if p.Key != 0 {
 		return p, true
 	}

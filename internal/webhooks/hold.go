@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/campaign/reception"
 	"campaignd/internal/messaging"
 	"campaignd/internal/sentence"
 )
@@ -91,8 +90,8 @@ func (i *Intake) liftedBy(e *messaging.Event, about []string) []string {
 }
 
 // readTemplate logs every template event for the operator. The ledger gets only those that begin or
-// end a hold. own is the event's own time. The ledger decides from when a lift counts.
-func (i *Intake) readTemplate(m *meaning, e *messaging.Event, own, received time.Time) {
+// end a hold, and decides from when they count.
+func (i *Intake) readTemplate(m *meaning, e *messaging.Event) {
 	r := e.Review
 	effect := reviewWords[r.Event].effect
 	if strings.ContainsRune(r.Name+r.Language, 0) { // PostgreSQL stores no NUL, so no run uses such a template
@@ -120,15 +119,15 @@ func (i *Intake) readTemplate(m *meaning, e *messaging.Event, own, received time
 		}
 	case eventLifts:
 		level, line = slog.LevelInfo, "template can be sent"
-		if _, counts := reception.LiftTime(own, received); !counts {
-			level, line = slog.LevelWarn, "template event without a time, or from the future: it ends no hold"
+		if e.At.IsZero() {
+			level, line = slog.LevelWarn, "template event without a time: it ends no hold"
 		}
 		lifted := i.liftedBy(e, accounts)
 		if lifted[0] != "" && !i.o.Foreign("", e.Account, "") { // also the holds that began while the account was not known
 			lifted = append(lifted, "")
 		}
 		for _, account := range lifted {
-			m.lift(campaign.HoldTemplate, campaign.TemplateID(account, r.Name, r.Language), own, received)
+			m.lift(campaign.HoldTemplate, campaign.TemplateID(account, r.Name, r.Language), e.At)
 		}
 	}
 	i.o.Log.Log(context.Background(), level, line,
@@ -142,24 +141,28 @@ const maxTemplateName = 512
 
 // readChange reads an event about a number, an account or a company: an error of a number, which
 // may begin a hold, or its new state.
-func (i *Intake) readChange(m *meaning, e *messaging.Event, own, received time.Time) {
+func (i *Intake) readChange(m *meaning, e *messaging.Event) {
 	if i.o.OnChange != nil {
 		i.o.OnChange()
 	}
 	if e.Code != 0 {
-		if h, ok := campaign.FailureHold(e.Code, i.o.Origin(e.Connection), time.Time{}, e.At); ok {
-			h.Source = campaign.HoldByEvent
+		at := e.At
+		if at.IsZero() {
+			at = time.Now() // of a hold that ends by itself
+		}
+		if h, ok := campaign.FailureHold(e.Code, i.o.Origin(e.Connection), time.Time{}, at); ok {
+			h.Source, h.Since = campaign.HoldByEvent, e.At
 			m.holds = append(m.holds, h)
 		}
 	}
 	if e.Change != nil {
-		i.readState(m, e, own, received)
+		i.readState(m, e)
 	}
 }
 
 // readState reads the new state of a number, an account or a company, and logs it. The event begins
-// a hold, ends the holds of its scope, or does neither. own is the event's own time.
-func (i *Intake) readState(m *meaning, e *messaging.Event, own, received time.Time) {
+// a hold, ends the holds of its scope, or does neither.
+func (i *Intake) readState(m *meaning, e *messaging.Event) {
 	scope, ids := campaign.HoldConnection, []string{e.Connection}
 	if e.Kind == messaging.KindAccount {
 		if scope, ids = campaign.HoldAccount, i.accountsOf(e); e.Change.Company != "" {
@@ -178,22 +181,19 @@ func (i *Intake) readState(m *meaning, e *messaging.Event, own, received time.Ti
 		for _, id := range ids {
 			m.holds = append(m.holds, changeHold(scope, id, e.Change, e.At))
 		}
-	case own.IsZero():
+	case e.At.IsZero():
 		level, line = slog.LevelWarn, "event without a time: it ends no hold"
 	default:
 		line = "event that ends holds"
-		if _, counts := reception.LiftTime(own, received); !counts {
-			level, line = slog.LevelWarn, "event from the future: it ends no hold"
-		}
 		if scope == campaign.HoldAccount {
 			ids = i.liftedBy(e, ids)
 		}
 		for _, id := range ids {
-			m.lift(scope, id, own, received)
+			m.lift(scope, id, e.At)
 		}
 		if scope == campaign.HoldCompany { // a company that is active again has active accounts
 			for _, id := range i.accountsOf(e) {
-				m.lift(campaign.HoldAccount, id, own, received)
+				m.lift(campaign.HoldAccount, id, e.At)
 			}
 		}
 	}
@@ -202,8 +202,8 @@ func (i *Intake) readState(m *meaning, e *messaging.Event, own, received time.Ti
 }
 
 // lift adds the end of the holds of a scope. An event without a time ends nothing.
-func (m *meaning) lift(scope campaign.HoldScope, id string, own, received time.Time) {
-	if !own.IsZero() {
-		m.lifts = append(m.lifts, campaign.Lift{Scope: scope, ID: id, At: own, ReceivedAt: received, By: campaign.HoldByEvent})
+func (m *meaning) lift(scope campaign.HoldScope, id string, at time.Time) {
+	if !at.IsZero() {
+		m.lifts = append(m.lifts, campaign.Lift{Scope: scope, ID: id, At: at, By: campaign.HoldByEvent})
 	}
 }

@@ -274,28 +274,6 @@ func TestAnOptOutCoversWhatIsConfigured(t *testing.T) {
 	}
 }
 
-// The clock of a service may be ahead. The ledger counts a lift from its first receipt, and a hold
-// begins at its receipt.
-func TestAnEventIsNotNewerThanItsReceipt(t *testing.T) {
-	before := time.Now()
-	e, _ := folded(t, clients,
-		serviceEvent("template.status", "conn_b", `{"name":"promo","language":"en-US","event":"APPROVED"}`, before.Add(4*time.Minute)),
-		serviceEvent("template.status", "conn_b", `{"name":"promo","language":"en-US","event":"PAUSED"}`, before.Add(4*time.Minute)))
-	for _, l := range e.Lifts {
-		if own := before.Add(4 * time.Minute); l.ReceivedAt.Before(before) || l.ReceivedAt.After(time.Now()) || own.Sub(l.At) > time.Second {
-			t.Errorf("lifted at %v, received %v; want %v, received now", l.At, l.ReceivedAt, own)
-		}
-	}
-	for _, h := range e.Holds {
-		if h.Since.After(time.Now()) {
-			t.Errorf("held since %v, want %v or earlier", h.Since, time.Now())
-		}
-	}
-	if len(e.Lifts) == 0 || len(e.Holds) == 0 {
-		t.Errorf("got %v, want a lift and a hold", short(e))
-	}
-}
-
 func TestAClientThatIsActiveHasActiveAccounts(t *testing.T) {
 	e, _ := folded(t, clients, serviceEvent("account.updated", "conn_b", `{"companyId":"co_1","status":"active"}`, noon))
 	want := []string{"lift company co_1  at 12:00", "lift account acc_b  at 12:00"}

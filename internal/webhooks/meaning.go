@@ -3,10 +3,8 @@ package webhooks
 import (
 	"slices"
 	"strconv"
-	"time"
 
 	"campaignd/campaign"
-	"campaignd/campaign/reception"
 	"campaignd/internal/messaging"
 	"campaignd/recipients"
 )
@@ -35,23 +33,23 @@ type meaning struct {
 	failure messaging.Failure
 }
 
-// read asks what an event means. own is the event's own time.
-func (i *Intake) read(m *meaning, e *messaging.Event, own, received time.Time) {
+// read asks what an event means.
+func (i *Intake) read(m *meaning, e *messaging.Event) {
 	switch e.Kind {
 	case messaging.KindStatus:
-		i.readStatus(m, e, received)
+		i.readStatus(m, e)
 	case messaging.KindMessage:
-		i.readMessage(m, e, own, received)
+		i.readMessage(m, e)
 	case messaging.KindPreference:
-		i.readPreference(m, e, own, received)
+		i.readPreference(m, e)
 	case messaging.KindTemplate:
-		i.readTemplate(m, e, own, received)
+		i.readTemplate(m, e)
 	case messaging.KindNumber, messaging.KindAccount:
-		i.readChange(m, e, own, received)
+		i.readChange(m, e)
 	}
 }
 
-func (i *Intake) readStatus(m *meaning, e *messaging.Event, received time.Time) {
+func (i *Intake) readStatus(m *meaning, e *messaging.Event) {
 	m.votes = e.Status == messaging.StatusDelivered || e.Status == messaging.StatusFailed
 	if e.Status == messaging.StatusFailed {
 		m.failure = messaging.Failed(e.Code)
@@ -63,16 +61,15 @@ func (i *Intake) readStatus(m *meaning, e *messaging.Event, received time.Time) 
 		}
 		w := campaign.Wish{Answers: e.MessageID}
 		w.Proof.Message = e.MessageID
-		m.wish = i.wish(e, w, number, scope, "failed:"+strconv.Itoa(e.Code), received)
+		m.wish = i.wish(e, w, number, scope, "failed:"+strconv.Itoa(e.Code))
 	}
 }
 
 // readMessage reads the message of a customer: an opt-out, or the change to another number
 // (docs/service.md#opt-outs). A change that lacks one of the two numbers is only counted.
-func (i *Intake) readMessage(m *meaning, e *messaging.Event, own, received time.Time) {
+func (i *Intake) readMessage(m *meaning, e *messaging.Event) {
 	in := e.Inbound
-	_, counts := reception.LiftTime(own, received)
-	m.opensWindow = counts && recipients.Key(in.From) != 0 && e.Connection != "" && i.o.Tiered(e.Connection)
+	m.opensWindow = !e.At.IsZero() && recipients.Key(in.From) != 0 && e.Connection != "" && i.o.Tiered(e.Connection)
 	switch {
 	case in.MovedTo != "":
 		move := campaign.Move{From: recipients.Key(in.From), To: recipients.Key(in.MovedTo),
@@ -95,7 +92,7 @@ func (i *Intake) readMessage(m *meaning, e *messaging.Event, own, received time.
 		if !i.o.OptOut.Match(in.Text) {
 			w.Proof.Text = in.ButtonPayload
 		}
-		m.wish = i.wish(e, w, in.From, campaign.ScopeMarketing, source, received)
+		m.wish = i.wish(e, w, in.From, campaign.ScopeMarketing, source)
 	case in.Type != "system":
 		m.replies = true
 	}
@@ -103,13 +100,10 @@ func (i *Intake) readMessage(m *meaning, e *messaging.Event, own, received time.
 
 // readPreference reads what a customer wants. A resume counts from its own time, which the ledger
 // compares with its first receipt; one without a time lifts nothing.
-func (i *Intake) readPreference(m *meaning, e *messaging.Event, own, received time.Time) {
+func (i *Intake) readPreference(m *meaning, e *messaging.Event) {
 	w := campaign.Wish{Resume: !e.Preference.Stop}
-	if w.Resume {
-		e.At = own
-	}
-	if !e.At.IsZero() {
-		m.wish = i.wish(e, w, e.Preference.From, campaign.ScopeMarketing, "user_preferences", received)
+	if !w.Resume || !e.At.IsZero() {
+		m.wish = i.wish(e, w, e.Preference.From, campaign.ScopeMarketing, "user_preferences")
 	}
 }
 
@@ -117,7 +111,7 @@ func (i *Intake) readPreference(m *meaning, e *messaging.Event, own, received ti
 // (docs/service.md#opt-outs). With Options.PerCompany it is for the company of the event's
 // connection.
 func (i *Intake) wish(
-	e *messaging.Event, w campaign.Wish, digits string, scope campaign.Scope, source string, received time.Time,
+	e *messaging.Event, w campaign.Wish, digits string, scope campaign.Scope, source string,
 ) *campaign.Wish {
 	proof := w.Proof
 	proof.Connection = e.Connection
@@ -128,9 +122,6 @@ func (i *Intake) wish(
 	s := campaign.NewSuppression(key, "+"+digits, scope, source, e.At).Proven(proof)
 	if i.o.PerCompany {
 		s = s.OfCompany(i.o.Origin(e.Connection).Company)
-	}
-	if w.Resume || key == 0 {
-		s.ReceivedAt = received
 	}
 	if key == 0 {
 		s.To = ""

@@ -144,10 +144,9 @@ func TestAPairIsToldOnceADay(t *testing.T) {
 		t.Errorf("told %+v, want US.1 with +15555550101 once", e.Pairs)
 	}
 	var p pairs
-	p.stored(e.Pairs)
-	tomorrow := e.Pairs[0]
-	tomorrow.At = tomorrow.At.Add(24 * time.Hour)
-	if got := [2]bool{p.known(e.Pairs[0]), p.known(tomorrow)}; got != [2]bool{true, false} {
+	now := time.Now()
+	p.stored(e.Pairs, now)
+	if got := [2]bool{p.known(e.Pairs[0], now), p.known(e.Pairs[0], now.Add(24*time.Hour))}; got != [2]bool{true, false} {
 		t.Errorf("known today and tomorrow: %v, want true and false", got)
 	}
 	if e, _ = folded(t, Options{}, status(1, "sent", noon)); len(e.Pairs) != 0 {

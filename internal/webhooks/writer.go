@@ -125,7 +125,6 @@ func (w *writer) commit(ctx context.Context, first *queued) {
 	events := w.gather(first)
 	facts := w.facts(events)
 	w.before = len(w.batch)
-	keepLater(&facts)
 
 	applying, cancel := context.WithTimeout(ctx, commitTime)
 	applying, span := tracing.Begin(applying, "apply events", tracing.Fact{Key: "campaignd.events", Count: int64(events)})
@@ -145,7 +144,7 @@ func (w *writer) commit(ctx context.Context, first *queued) {
 	w.waiting.Add(-int64(events))
 	w.counters.committed(applied, err)
 	if err == nil {
-		w.pairs.stored(facts.Pairs)
+		w.pairs.stored(facts.Pairs, time.Now())
 	}
 	for n, q := range w.batch {
 		q.answer <- err

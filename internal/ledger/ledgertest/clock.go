@@ -18,7 +18,7 @@ type Clock struct {
 // deliveries are that dead owners left. They need a clock that only the test moves; each runs a
 // test on an empty ledger with such a clock.
 func RunClock(t *testing.T, each func(*testing.T, func(*testing.T, campaign.Ledger, Clock))) {
-	for _, p := range slices.Concat(clockPromises, peopleClockPromises) {
+	for _, p := range slices.Concat(clockPromises, peopleClockPromises, eventClockPromises) {
 		t.Run(p.name, func(t *testing.T) {
 			each(t, func(t *testing.T, l campaign.Ledger, c Clock) {
 				p.test(&clockFixture{fixture: newFixture(t, func(*testing.T) campaign.Ledger { return l }), Clock: c})

@@ -146,11 +146,10 @@ var suppressionPromises = []promise{
 		}
 	}},
 	{"AWishToResumeLiftsWhatIsNotNewer", func(f *fixture) {
-		_, err := f.l.Apply(f.ctx, campaign.Events{
+		f.done(f.l.Apply(f.ctx, campaign.Events{
 			Suppressions: []campaign.Suppression{{Key: 1, Scope: campaign.ScopeMarketing, At: at(10)},
-				{Key: 2, Scope: campaign.ScopeMarketing, At: at(10).Add(instant)}},
-			Lifted: []campaign.Suppression{{Key: 1, At: at(10)}, {Key: 2, At: at(10)}}})
-		f.ok(err)
+				{Key: 2, Scope: campaign.ScopeMarketing, At: at(10).Add(instant)}}}))
+		f.done(f.l.Apply(f.ctx, campaign.Events{Lifted: []campaign.Suppression{{Key: 1, At: at(10)}, {Key: 2, At: at(10)}}}))
 		got, err := f.l.SuppressedKeys(f.ctx, []int64{1, 2}, true, nil, time.Now())
 		f.ok(err)
 		if d := cmp.Diff(map[int64]campaign.SkipReason{2: campaign.OptedOut}, got); d != "" {

@@ -42,8 +42,10 @@ const (
 
 // ChangeHolds merges holds and lifts with the stored ones, and adds what changes to the commit.
 // lock, if it is not empty, waits for other writers of holds, so a transaction takes all its other
-// locks before.
-func ChangeHolds(t Tx, lock string, o *ledger.Options, hs []campaign.Hold, ls []campaign.Lift) (s ledger.Holds, err error) {
+// locks before. clock is the ledger's.
+func ChangeHolds(
+	t Tx, lock string, o *ledger.Options, hs []campaign.Hold, ls []campaign.Lift, clock time.Time,
+) (s ledger.Holds, err error) {
 	if len(hs)+len(ls) == 0 {
 		return s, nil
 	}
@@ -52,8 +54,7 @@ func ChangeHolds(t Tx, lock string, o *ledger.Options, hs []campaign.Hold, ls []
 			return s, err
 		}
 	}
-	now := time.Now()
-	receipts := ledger.Receipts(nil, ls, now)
+	now, receipts := time.Now(), ledger.Receipts(nil, ls, clock)
 	if err := FirstReceipts(t, receipts); err != nil {
 		return s, err
 	}
@@ -79,7 +80,7 @@ func ChangeHolds(t Tx, lock string, o *ledger.Options, hs []campaign.Hold, ls []
 		if err := read(h.Scope, h.ID); err != nil {
 			return s, err
 		}
-		s.Add(h, now)
+		s.Add(h, now, clock)
 	}
 	for _, l := range ls {
 		l.ID, l.Reason, l.Who = ledger.PlainText(l.ID), ledger.PlainText(l.Reason), ledger.PlainText(l.Who)

@@ -27,11 +27,11 @@ type messageStatuses struct {
 	attempt    int64
 }
 
-// gather groups the events of a batch by message, in the order of the messages' hashes.
-func (l *Ledger) gather(events []campaign.StatusEvent) ([]*messageStatuses, error) {
+// gather groups the events of a batch, which came at now, by message, in the order of the messages'
+// hashes.
+func (l *Ledger) gather(events []campaign.StatusEvent, now time.Time) ([]*messageStatuses, error) {
 	by := make(map[string]*messageStatuses, len(events))
 	all := make([]*messageStatuses, 0, len(events))
-	now := time.Now()
 	for _, e := range events {
 		r, err := ledger.StatusRank(e)
 		if err != nil {
@@ -70,11 +70,18 @@ func (l *Ledger) gather(events []campaign.StatusEvent) ([]*messageStatuses, erro
 // transaction of their own: a batch of which only the first part was committed is not acknowledged,
 // so it comes again.
 func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Applied, err error) {
-	all, err := l.gather(e.Statuses)
-	if err == nil {
-		err = ledger.CheckHolds(e.Holds, e.Lifts)
+	if err := ledger.CheckHolds(e.Holds, e.Lifts); err != nil || e.Len() == 0 {
+		return done, err
 	}
-	if err != nil || e.Len() == 0 {
+	now, err := l.now(ctx, false)
+	if err == nil && ledger.Ahead(&e, now) {
+		now, err = l.now(ctx, true)
+	}
+	if err != nil {
+		return done, err
+	}
+	all, err := l.gather(e.Statuses, now)
+	if err != nil {
 		return done, err
 	}
 	var reached []int64
@@ -102,15 +109,17 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 		if err != nil {
 			return err
 		}
+		ledger.Timed(&e, &found, now)
 		e = ledger.Unerased(e, erased)
 		e.Suppressions, unreachable = ledger.Disprovable(e.Suppressions)
 		t.storeUsers(found, l.key, erased, &done.Unattributed)
 		done.Unattributed += found.Lost
-		receipts := ledger.Receipts(e.Lifted, nil, time.Now())
+		receipts := ledger.Receipts(e.Lifted, nil, now)
 		if err := portable.FirstReceipts(portableTx{t}, receipts); err != nil { // before any other lock
 			return err
 		}
 		lifted, _ := ledger.Counted(receipts, e.Lifted, nil)
+		lifted = ledger.Later(lifted, e.Suppressions)
 		if len(all) > 0 {
 			t.last(moveStatuses(all, known, &failures, &reached, l.options.Platform()))
 		}
@@ -125,7 +134,7 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 		if err := t.carry(e.Suppressions, e.Moved); err != nil {
 			return err
 		}
-		t.last(wrote(e.Inbound)...)
+		t.last(wrote(e.Inbound, now)...)
 		if err := portable.KeepReplies(portableTx{t}, &e, hash); err != nil {
 			return err
 		}
@@ -142,7 +151,7 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 		}
 		hs, err := l.failureHolds(t.do, failures)
 		if err == nil {
-			_, err = t.changeHolds(append(hs, e.Holds...), e.Lifts)
+			_, err = t.changeHolds(append(hs, e.Holds...), e.Lifts, now)
 		}
 		return err
 	}); err != nil {

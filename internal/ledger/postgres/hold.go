@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
@@ -13,9 +14,10 @@ import (
 const sqlLockHolds = `SELECT pg_advisory_xact_lock(7163384726178410)`
 
 // changeHolds merges holds and lifts with the stored ones, and adds what changes to the commit. It
-// waits for other writers of holds, so a transaction takes all its other locks before.
-func (t *tx) changeHolds(hs []campaign.Hold, ls []campaign.Lift) (ledger.Holds, error) {
-	return portable.ChangeHolds(portableTx{t}, sqlLockHolds, t.options, hs, ls)
+// waits for other writers of holds, so a transaction takes all its other locks before. clock is
+// the database's.
+func (t *tx) changeHolds(hs []campaign.Hold, ls []campaign.Lift, clock time.Time) (ledger.Holds, error) {
+	return portable.ChangeHolds(portableTx{t}, sqlLockHolds, t.options, hs, ls, clock)
 }
 
 // AddHolds implements campaign.HoldLedger.
@@ -36,8 +38,13 @@ func (l *Ledger) holds(ctx context.Context, hs []campaign.Hold, ls []campaign.Li
 	if err := ledger.CheckHolds(hs, ls); err != nil || len(hs)+len(ls) == 0 {
 		return s, err
 	}
+	clock, err := l.now(ctx, false)
+	if err != nil {
+		return s, err
+	}
+	hs, ls = ledger.ByClock(hs, ls, clock, time.Now())
 	if err := l.change(ctx, l.sender, "", func(t *tx) (err error) {
-		s, err = t.changeHolds(hs, ls)
+		s, err = t.changeHolds(hs, ls, clock)
 		return err
 	}); err != nil {
 		return ledger.Holds{}, err

@@ -45,6 +45,7 @@ type Ledger struct {
 	marks           markMemory
 	groups          intentGroups
 	tiers           ledger.Tiers
+	clock           ledger.Clock
 
 	adoptedTo      atomic.Int64 // the recipient's key up to which the search for adoptions has come; 0: it starts anew
 	searchExcessAt atomic.Int64 // Unix nanoseconds; no search for orphans over the cap before

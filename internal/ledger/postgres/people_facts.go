@@ -49,9 +49,9 @@ const sqlWrote = `INSERT INTO inbound (key, connection, at, own)
 	ON CONFLICT (key, connection) DO UPDATE SET at = excluded.at, own = excluded.own
 	WHERE excluded.at > inbound.at AND excluded.own > inbound.own`
 
-// wrote notes when recipients wrote.
-func wrote(all []campaign.Inbound) (qs []*query) {
-	windows := ledger.Windows(all, time.Now())
+// wrote notes when recipients wrote, whose messages came at now.
+func wrote(all []campaign.Inbound, now time.Time) (qs []*query) {
+	windows := ledger.Windows(all, now)
 	if len(windows) == 0 {
 		return nil
 	}

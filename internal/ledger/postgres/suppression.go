@@ -14,8 +14,10 @@ import (
 const (
 	sqlSuppressFrom = `WITH s AS (INSERT INTO suppression (key, scope, until, at, dest, source, proof)
 		SELECT key, scope, until, at, dest, source, proof
-		FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::bigint[])
-			w (key, scope, until, at, dest, source, proof, other)`
+		FROM (SELECT key, other, scope, until, CASE WHEN newest THEN greatest(at, (SELECT max(o.at) + 1 FROM opt_in o
+				WHERE o.key IN (w.key, w.other) AND o.scope = w.scope)) ELSE at END AS at, dest, source, proof
+			FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::boolean[])
+				w (key, scope, until, at, dest, source, proof, other, newest)) w`
 	// An opt-out that is delivered again after its recipient resumed does not count.
 	sqlNotResumed = ` WHERE NOT EXISTS (SELECT 1 FROM opt_in o WHERE o.key IN (w.key, w.other) AND o.scope = w.scope AND o.at > w.at)`
 	// The update follows the rule of ledger.Repeated.
@@ -47,7 +49,9 @@ func suppressBy(sql string, added *int64, list []campaign.Suppression) (qs []*qu
 	}) {
 		var keys, others, untils, ats []int64
 		var scopes, dests, sources, proofs []string
+		var newest []bool
 		for _, s := range part {
+			newest = append(newest, s.Newest)
 			keys, others = append(keys, s.Key), append(others, recipients.Other(s.Key))
 			untils, ats = append(untils, ledger.Millis(s.Until)), append(ats, ledger.Millis(ledger.OrNow(s.At)))
 			scopes, dests = append(scopes, ledger.PlainText(s.ScopeText())), append(dests, ledger.PlainText(s.To))
@@ -56,7 +60,7 @@ func suppressBy(sql string, added *int64, list []campaign.Suppression) (qs []*qu
 		if added == nil || len(qs) > 0 { // only suppressions of the first part can be new
 			added = new(int64)
 		}
-		qs = append(qs, row(added, sql, keys, scopes, untils, ats, dests, sources, proofs, others))
+		qs = append(qs, row(added, sql, keys, scopes, untils, ats, dests, sources, proofs, others, newest))
 	}
 	return qs
 }

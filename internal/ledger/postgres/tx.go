@@ -176,6 +176,15 @@ func (l *Ledger) change(ctx context.Context, p *connect.Pool, crash string, f fu
 	})
 }
 
+// now is the database's clock, as it was read a moment ago or, if the exact time matters, now.
+func (l *Ledger) now(ctx context.Context, exact bool) (time.Time, error) {
+	return l.clock.Now(exact, func() (time.Time, error) {
+		var at int64
+		err := l.read(ctx, l.hooks, row(&at, sqlNow))
+		return ledger.TimeOf(at), err
+	})
+}
+
 // read runs queries outside a transaction; each sees what was committed when it began. When the
 // connection breaks, read starts over: row, rowOf and list forget what they read. A query made
 // with each() that has passed on a row cannot start over, and read fails.

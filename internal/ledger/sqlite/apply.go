@@ -36,7 +36,7 @@ type orphanRow struct {
 func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Applied, err error) {
 	rows := make([]orphanRow, 0, len(e.Statuses))
 	hashes := make([]any, 0, len(e.Statuses))
-	now := time.Now()
+	now := l.clock()
 	for _, s := range e.Statuses {
 		r, err := ledger.StatusRank(s)
 		if err != nil {
@@ -56,7 +56,7 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 		return done, err
 	}
 	err = l.submit(ctx, &op{urgency: events, rows: n, crash: "webhook_uncommitted", run: func(t *tx) (err error) {
-		if done, err = t.statuses(rows, hashes, l.key); err != nil {
+		if done, err = t.statuses(rows, hashes, l.key, now); err != nil {
 			return err
 		}
 		if err := portable.StorePrices(portableTx{t}, e.Statuses, l.key.MessageHash); err != nil {
@@ -70,6 +70,13 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 		if err != nil {
 			return err
 		}
+		now := now
+		if ledger.Ahead(&e, now) {
+			if now, err = t.newest(now); err != nil {
+				return err
+			}
+		}
+		ledger.Timed(&e, &found, now)
 		erased, err := erasedOf(t.row, l.key, append(ledger.KeysOfEvents(&e), found.Keys()...))
 		if err != nil {
 			return err
@@ -97,18 +104,19 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 			return err
 		}
 		lifted, _ := ledger.Counted(receipts, e.Lifted, nil)
+		lifted = ledger.Later(lifted, e.Suppressions)
 		for _, s := range lifted {
 			if err := portable.Lift(portableTx{t}, s); err != nil {
 				return err
 			}
 		}
-		if err := t.wrote(e.Inbound); err != nil {
+		if err := t.wrote(e.Inbound, now); err != nil {
 			return err
 		}
 		if err := portable.KeepReplies(portableTx{t}, &e, l.key.MessageHash); err != nil {
 			return err
 		}
-		_, err = t.changeHolds(e.Holds, e.Lifts)
+		_, err = t.changeHolds(e.Holds, e.Lifts, now)
 		return err
 	}})
 	if err != nil {
@@ -118,7 +126,7 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 }
 
 // statuses applies the statuses of messages that deliveries have, and keeps the others as orphans.
-func (t *tx) statuses(rows []orphanRow, hashes []any, hash ledger.HashKey) (done campaign.Applied, err error) {
+func (t *tx) statuses(rows []orphanRow, hashes []any, hash ledger.HashKey, clock time.Time) (done campaign.Applied, err error) {
 	at, err := t.locate(hashes)
 	if err != nil {
 		return done, err
@@ -165,7 +173,7 @@ func (t *tx) statuses(rows []orphanRow, hashes []any, hash ledger.HashKey) (done
 			done.Repeated++
 		}
 	}
-	return done, t.touch(changed)
+	return done, t.touch(changed, clock)
 }
 
 // changes is what statuses changed: the runs that have one of the deliveries, and the failures.
@@ -330,7 +338,7 @@ const sqlTouch = `UPDATE run_count SET event_at = max(event_at, ?) WHERE no = ?`
 
 // touch writes that statuses of the runs were applied now, and begins the holds that the failed
 // ones tell of.
-func (t *tx) touch(changed changes) error {
+func (t *tx) touch(changed changes, clock time.Time) error {
 	now := ledger.Millis(time.Now())
 	for no := range changed.runs {
 		if _, err := t.exec(sqlTouch, now, int64(no)); err != nil {
@@ -339,7 +347,7 @@ func (t *tx) touch(changed changes) error {
 	}
 	hs, err := t.failureHolds(changed.failures)
 	if err == nil {
-		_, err = t.changeHolds(hs, nil)
+		_, err = t.changeHolds(hs, nil, clock)
 	}
 	return err
 }

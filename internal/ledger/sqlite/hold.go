@@ -3,15 +3,16 @@ package sqlite
 import (
 	"context"
 	"strings"
+	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/portable"
 )
 
-// changeHolds merges holds and lifts with the stored ones.
-func (t *tx) changeHolds(hs []campaign.Hold, ls []campaign.Lift) (ledger.Holds, error) {
-	return portable.ChangeHolds(portableTx{t}, "", &t.options, hs, ls)
+// changeHolds merges holds and lifts with the stored ones. clock is the ledger's.
+func (t *tx) changeHolds(hs []campaign.Hold, ls []campaign.Lift, clock time.Time) (ledger.Holds, error) {
+	return portable.ChangeHolds(portableTx{t}, "", &t.options, hs, ls, clock)
 }
 
 // AddHolds implements campaign.HoldLedger.
@@ -31,8 +32,10 @@ func (l *Ledger) holds(ctx context.Context, hs []campaign.Hold, ls []campaign.Li
 	if err := ledger.CheckHolds(hs, ls); err != nil || len(hs)+len(ls) == 0 {
 		return s, err
 	}
+	clock := l.clock()
+	hs, ls = ledger.ByClock(hs, ls, clock, time.Now())
 	err = l.submit(ctx, &op{urgency: urgent, rows: len(hs) + len(ls), run: func(t *tx) (err error) {
-		s, err = t.changeHolds(hs, ls)
+		s, err = t.changeHolds(hs, ls, clock)
 		return err
 	}})
 	if err != nil {

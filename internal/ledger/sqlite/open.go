@@ -38,6 +38,7 @@ type Ledger struct {
 	sweepAt   sweepPos       // where the next sweep goes on
 	adoptedTo atomic.Int64   // the recipient's key up to which the search for adoptions has come; 0: it starts anew
 	tiers     ledger.Tiers
+	aliveAt   atomic.Int64 // the newest time in the ledger, in milliseconds
 
 	restored atomic.Pointer[error] // why the ledger waits for its quarantine; nil when it does not
 	gone     atomic.Pointer[error] // why the open files are not those at path; nil while they are (Look)
@@ -149,7 +150,8 @@ func openWith(ctx context.Context, driver, path string, o ledger.Options) (_ *Le
 		return nil, explain(path, err)
 	}
 	l.remember()
-	return l, nil
+	_, err = l.Clock(ctx)
+	return l, explain(path, err)
 }
 
 // explainLock adds the remedy to the error of a lock.

@@ -1,6 +1,8 @@
 package sqlite
 
 import (
+	"time"
+
 	"database/sql"
 	"errors"
 )
@@ -68,5 +70,5 @@ func (t *tx) absorb(found []messageStatus) (n int, err error) {
 		}
 		n++
 	}
-	return n, t.touch(changed)
+	return n, t.touch(changed, time.Now())
 }

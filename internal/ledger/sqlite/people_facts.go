@@ -71,9 +71,9 @@ func (t *tx) giveBack(rids ...int64) error {
 const sqlWrote = `INSERT INTO inbound (key, connection, at, own) VALUES (?1, ?2, ?3, ?4)
 	ON CONFLICT (key, connection) DO UPDATE SET at = ?3, own = ?4 WHERE ?3 > at AND ?4 > own`
 
-// wrote stores when recipients wrote.
-func (t *tx) wrote(all []campaign.Inbound) error {
-	for _, w := range ledger.Windows(all, time.Now()) {
+// wrote stores when recipients wrote, whose messages came at now.
+func (t *tx) wrote(all []campaign.Inbound, now time.Time) error {
+	for _, w := range ledger.Windows(all, now) {
 		if _, err := t.exec(sqlWrote, w.Key, w.Connection, w.Began, w.Own); err != nil {
 			return err
 		}

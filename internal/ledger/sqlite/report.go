@@ -51,9 +51,47 @@ func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign
 				return err
 			}
 		}
-		_, err := t.exec(sqlAlive, ledger.Millis(time.Now()), reception.ListenEvery.Milliseconds())
+		now := ledger.Millis(time.Now())
+		n, err := t.exec(sqlAlive, now, reception.ListenEvery.Milliseconds())
+		if n > 0 {
+			l.aliveAt.Store(now)
+		}
 		return err
 	}})
+}
+
+const sqlAliveAt = `SELECT alive_at FROM ledger`
+
+// Clock implements campaign.FiringLedger. The newest time in the ledger is that of its sender.
+func (l *Ledger) Clock(ctx context.Context) (time.Time, error) {
+	var alive int64
+	if err := l.read().row(ctx, sqlAliveAt, nil, &alive); err != nil {
+		return time.Time{}, err
+	}
+	l.aliveAt.Store(alive)
+	return l.clock(), nil
+}
+
+const sqlNewestLift = `SELECT max(coalesce((SELECT max(at) FROM opt_in), 0),
+	coalesce((SELECT max(max(since, lifted)) FROM hold WHERE reason = ''), 0))`
+
+// newest is the later of the clock and of the newest lift in the ledger, which an event that seems to
+// be ahead is compared with: then the clock may be behind.
+func (t *tx) newest(clock time.Time) (time.Time, error) {
+	var lifted int64
+	if err := t.row(sqlNewestLift, nil, &lifted); err != nil || lifted <= ledger.Millis(clock) {
+		return clock, err
+	}
+	return ledger.TimeOf(lifted), nil
+}
+
+// clock is this machine's clock. It is not before the newest time in the ledger: a clock that was
+// set back must not make events older than they are.
+func (l *Ledger) clock() time.Time {
+	if now := time.Now(); ledger.Millis(now) >= l.aliveAt.Load() {
+		return now
+	}
+	return ledger.TimeOf(l.aliveAt.Load())
 }
 
 // Lanes implements campaign.ReportLedger.

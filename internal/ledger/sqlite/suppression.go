@@ -78,15 +78,20 @@ func (t *tx) carry(added []campaign.Suppression, moves []campaign.Move) error {
 	})
 }
 
-const sqlResumed = `SELECT EXISTS (SELECT 1 FROM opt_in WHERE key IN (?, ?) AND scope = ? AND at > ?)`
+const sqlResumedAt = `SELECT coalesce(max(at), 0) FROM opt_in WHERE key IN (?, ?) AND scope = ?`
 
 // optOut writes the suppression of an event, unless its recipient has resumed since: then the event
 // was delivered again.
 func (t *tx) optOut(s campaign.Suppression) error {
-	var resumed bool
-	a := args(s.Key, recipients.Other(s.Key), s.ScopeText(), ledger.Millis(ledger.OrNow(s.At)))
-	if err := t.row(sqlResumed, a, &resumed); err != nil || resumed {
+	var resumed int64
+	if err := t.row(sqlResumedAt, args(s.Key, recipients.Other(s.Key), s.ScopeText()), &resumed); err != nil {
 		return err
+	}
+	if s.At = ledger.OrNow(s.At); resumed > ledger.Millis(s.At) || resumed == ledger.Millis(s.At) && s.Newest {
+		if !s.Newest {
+			return nil
+		}
+		s.At = ledger.TimeOf(resumed + 1)
 	}
 	_, err := t.suppress(s)
 	return err
