@@ -7,9 +7,9 @@ const maxAhead = 5 * time.Minute
 
 // LiftTime returns the instant, in UTC, from which an event counts that lifts, permits or heals
 // something: its own time, or its first receipt by the ledger's clock if that is earlier, in whole
-// seconds as events have them. So a repetition counts as the event did at first. ok is false if it ends nothing: it has no
-// time of its own, or its own time lies more than 5 minutes after its first receipt
-// (docs/protocol.md#lifts).
+// seconds as events have them. So a repetition counts as the event did at first. ok is false if it
+// ends nothing: it has no time of its own, or its own time lies more than 5 minutes after its first
+// receipt (docs/protocol.md#lifts).
 func LiftTime(own, first time.Time) (at time.Time, ok bool) {
 	switch {
 	case own.IsZero() || own.After(first.Add(maxAhead)):

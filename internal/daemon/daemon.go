@@ -328,8 +328,8 @@ func (d *Daemon) send(ctx context.Context, e *sender.Engine) error {
 	return errors.Join(all...)
 }
 
-// closing closes a ledger, or what has one open, behind work that has its answer. An error is logged:
-// it says nothing of the work.
+// closing closes a ledger, or what has one open, behind work that has its answer. An error is
+// logged: it says nothing of the work.
 func closing(c io.Closer, log *slog.Logger) {
 	if err := c.Close(); err != nil && log != nil {
 		log.Warn("the ledger was not closed in order", "err", err)

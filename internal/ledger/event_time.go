@@ -11,8 +11,8 @@ import (
 )
 
 // Timed sets the times from which events count that came at now, by the ledger's clock: their own
-// times, bounded by now (reception.EventTime). An opt-out whose time is missing or had to be bounded
-// counts as newer than every lift that the ledger has, so a wrong clock loses none.
+// times, bounded by now (reception.EventTime). An opt-out whose time is missing or had to be
+// bounded counts as newer than every lift that the ledger has, so a wrong clock loses none.
 func Timed(e *campaign.Events, found *Attributed, now time.Time) {
 	at := func(own time.Time) time.Time {
 		at, _ := reception.EventTime(own, now)

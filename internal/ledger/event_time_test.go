@@ -37,7 +37,8 @@ func TestAWishForOneCompanyUndoesNoOther(t *testing.T) {
 	}
 }
 
-// The time since a reading is measured by the monotonic clock, and a reading is used for 10 seconds.
+// The time since a reading is measured by the monotonic clock, and a reading is used for 10
+// seconds.
 func TestTheClockOfADatabaseIsReadFromTimeToTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c Clock

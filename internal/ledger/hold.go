@@ -54,9 +54,9 @@ func (s *Holds) lastLifts(scope campaign.HoldScope, id string) campaign.LastLift
 }
 
 // Add merges a hold that is reported at now, which is clock by the ledger's clock
-// (campaign.Hold.Renew). The hold of an event without a time, or of one after clock, begins at clock
-// and counts as newer than every lift: otherwise a clock that is behind would lose it, and one that
-// is ahead would make a hold that no event ends for a while.
+// (campaign.Hold.Renew). The hold of an event without a time, or of one after clock, begins at
+// clock and counts as newer than every lift: otherwise a clock that is behind would lose it, and
+// one that is ahead would make a hold that no event ends for a while.
 func (s *Holds) Add(h campaign.Hold, now, clock time.Time) {
 	if h.Source == campaign.HoldByEvent || h.Source == campaign.HoldByStatus {
 		now = clock // the times of the platform are not compared with those of a process

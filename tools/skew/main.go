@@ -1,7 +1,7 @@
 // Command skew adds to an overlay of the go command a package time whose wall clock is set by the
 // environment: CLOCK_AHEAD=-330 makes time.Now 330 seconds earlier, for that process alone. The
-// monotonic clock stays as it is. Tests of processes with a wrong clock use it; libfaketime does not
-// reach a Go program, which asks the kernel without libc.
+// monotonic clock stays as it is. Tests of processes with a wrong clock use it; libfaketime does
+// not reach a Go program, which asks the kernel without libc.
 //
 //	go run ./tools/skew overlay.json && go build -overlay overlay.json ./cmd/campaignd
 //

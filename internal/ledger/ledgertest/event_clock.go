@@ -7,8 +7,8 @@ import (
 )
 
 // What stops sending counts by its own time and the clock of the ledger, whatever the clock of the
-// process that took the event (docs/protocol.md#lifts). On PostgreSQL, Pass leaves the clock of this
-// process behind.
+// process that took the event (docs/protocol.md#lifts). On PostgreSQL, Pass leaves the clock of
+// this process behind.
 var eventClockPromises = []clockPromise{
 	{"AStopAfterALiftCountsBesideAWrongClock", func(f *clockFixture) {
 		f.Pass(time.Hour)

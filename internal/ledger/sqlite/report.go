@@ -75,8 +75,8 @@ func (l *Ledger) Clock(ctx context.Context) (time.Time, error) {
 const sqlNewestLift = `SELECT max(coalesce((SELECT max(at) FROM opt_in), 0),
 	coalesce((SELECT max(max(since, lifted)) FROM hold WHERE reason = ''), 0))`
 
-// newest is the later of the clock and of the newest lift in the ledger, which an event that seems to
-// be ahead is compared with: then the clock may be behind.
+// newest is the later of the clock and of the newest lift in the ledger, which an event that seems
+// to be ahead is compared with: then the clock may be behind.
 func (t *tx) newest(clock time.Time) (time.Time, error) {
 	var lifted int64
 	if err := t.row(sqlNewestLift, nil, &lifted); err != nil || lifted <= ledger.Millis(clock) {
