@@ -49,7 +49,7 @@ func TestASmallGroupIsWarnedOf(t *testing.T) {
 	}
 }
 
-var campaigns = flag.Int("campaigns", 500, "how many campaigns TestTheIntervalCoversTheTruth simulates for each seed")
+var campaigns = flag.Int("campaigns", 200, "how many campaigns TestTheIntervalCoversTheTruth simulates for each seed")
 
 // Each campaign has 5,000 to 50,000 people, of whom 1 to 10 % buy by themselves, 0 to 5 points more
 // if they are told, and 5 to 30 % are held out. Every person is drawn, and their orders are folded

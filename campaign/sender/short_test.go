@@ -6,4 +6,4 @@ package sender_test
 const long = false
 
 // someSeeds is how many seeds TestSimulation runs unless -seeds is given.
-const someSeeds = 5
+const someSeeds = 2

@@ -89,7 +89,7 @@ func fill(tb testing.TB, s *Sandbox, n int) {
 }
 
 // A message takes at most 1,000 bytes, with its truth and its webhooks.
-func TestAHundredThousandMessagesFitInMemory(t *testing.T) {
+func TestAMessageTakesAKilobyteOfMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this takes a few seconds")
 	}
@@ -98,7 +98,7 @@ func TestAHundredThousandMessagesFitInMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	const n = 100_000
+	const n = 20_000
 	fill(t, s, n)
 	runtime.GC()
 	runtime.ReadMemStats(&after)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,6 +25,7 @@ func TestMain(m *testing.M) {
 	if path := os.Getenv("LEDGER_TEST_CHILD"); path != "" {
 		childSends(path)
 	}
+	debug.SetGCPercent(400) // many short ledgers in one process
 	flag.Parse()
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
