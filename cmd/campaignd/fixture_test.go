@@ -310,12 +310,19 @@ func (d *fixture) eventually(what string, ok func() bool) {
 func (d *fixture) serving(args ...string) (stop func()) {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.t.Context(), longWait)
-	ended := make(chan result, 1)
-	go func() { ended <- d.runIn(ctx, append([]string{"serve"}, args...)...) }()
+	var r result
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r = d.runIn(ctx, append([]string{"serve"}, args...)...)
+	}()
+	d.t.Cleanup(func() { // its files are removed next
+		cancel()
+		<-ended
+	})
 	for up := false; !up; {
 		select {
-		case r := <-ended:
-			cancel()
+		case <-ended:
 			d.t.Fatalf("serve ended: %d %s", r.code, r.stderr)
 		case <-time.After(10 * time.Millisecond):
 			if resp, err := http.Get("http://" + d.public + "/healthz"); err == nil {
@@ -328,7 +335,7 @@ func (d *fixture) serving(args ...string) (stop func()) {
 	}
 	return func() {
 		cancel()
-		if r := <-ended; r.code != 0 {
+		if <-ended; r.code != 0 {
 			d.t.Errorf("serve: exit code %d after its stop, want 0: %s", r.code, r.stderr)
 		}
 	}
