@@ -31,9 +31,10 @@ type Ledger interface {
 type Request struct {
 	Ledger  Ledger
 	Service messaging.Service
-	// Rate, Company and Commerce are as in PreflightInput.
+	// Rate, Company, OptOut and Commerce are as in PreflightInput.
 	Rate     func(connection string) float64
 	Company  func(connection string) string
+	OptOut   messaging.OptOut
 	Commerce bool
 	// File is the path of the campaign file; header files are relative to it.
 	File string
@@ -259,7 +260,8 @@ func (l Request) again(ctx context.Context, def *file.Definition, run campaign.R
 func (l Request) check(ctx context.Context, def *file.Definition, list string) (*Preflight, error) {
 	in := PreflightInput{
 		Definition: def, Source: l.Source, File: l.File, List: list, Service: l.Service, Suppressions: l.Ledger, Rejects: l.Rejects,
-		Rate: l.Rate, Company: l.Company, Commerce: l.Commerce, Offer: l.offer, Progress: func(rows int64) { l.progress("checking", rows) },
+		Rate: l.Rate, Company: l.Company,
+		Commerce: l.Commerce, OptOut: l.OptOut, Offer: l.offer, Progress: func(rows int64) { l.progress("checking", rows) },
 	}
 	checked, err := RunPreflight(ctx, in)
 	if err == nil && checked.OK() {

@@ -38,6 +38,8 @@ type PreflightInput struct {
 	// Company returns the configured company of a connection, which counts for opt-outs before the one
 	// that the service tells; "" for none. It may be nil.
 	Company func(connection string) string
+	// OptOut knows the words and the titles of buttons that opt out.
+	OptOut messaging.OptOut
 	// Commerce says that a commerce platform is configured, which holdout and conversions need.
 	Commerce bool
 	// Offer is what the commerce platform told of an audience; nil: the list is of no audience.
@@ -110,8 +112,10 @@ type Preflight struct {
 	// forecast.
 	LimitedBy campaign.LimitedBy `json:"limited_by,omitempty"`
 	Findings  []file.Finding     `json:"findings,omitempty"`
-	Window    *WindowCheck       `json:"window,omitempty"` // nil without a window; `check` fills it
-	Launch    *Check             `json:"launch,omitempty"` // nil with a fault; `check` fills it
+	// QuickReplies are those of the template, if the service told it.
+	QuickReplies []file.QuickReply `json:"quick_replies,omitempty"`
+	Window       *WindowCheck      `json:"window,omitempty"` // nil without a window; `check` fills it
+	Launch       *Check            `json:"launch,omitempty"` // nil with a fault; `check` fills it
 	// Assumed are the operations of the service that were asked and that its document does not show,
 	// and the keys of Offer.Assumed; NotOffered are the operations that the service does not have.
 	// `check` fills both.

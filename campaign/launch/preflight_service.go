@@ -147,6 +147,10 @@ func (c *check) template(id string, all []messaging.TemplateRecord, err error) e
 		return nil
 	}
 	file.CheckRecord(&c.d.Template, t, id, c.say)
+	if c.p.Template == nil { // the templates of the other accounts have the same buttons, or the run differs anyway
+		c.p.QuickReplies = file.QuickReplies(&c.d.Template, t, c.in.OptOut)
+	}
+	file.CheckOptOut(&c.d.Template, t, c.in.OptOut, c.say)
 	file.CheckLink(c.d, t, id, c.say)
 	if c.p.Template == nil {
 		c.p.Template, c.listedBy = t, id

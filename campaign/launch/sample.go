@@ -22,6 +22,8 @@ type SampleInput struct {
 	List    string            // path of the list; "": recipients.file of the campaign
 	Row     int64             // from 1; 0: the first row that can be sent
 	Service messaging.Service // asked for the template's text; nil: the sample has no text
+	// OptOut knows the words and the titles of buttons that opt out.
+	OptOut messaging.OptOut
 	// Suppressions are the numbers that SendTest refuses.
 	Suppressions []campaign.Suppression
 }
@@ -38,6 +40,8 @@ type Sample struct {
 	Footer  string              `json:"footer,omitempty"`
 	Header  string              `json:"header,omitempty"`  // the text of the header; "" if it is a medium
 	Buttons []string            `json:"buttons,omitempty"` // their labels
+	// QuickReplies are the quick replies among the buttons.
+	QuickReplies []file.QuickReply `json:"quick_replies,omitempty"`
 
 	// Pieces are the parts of Text.
 	Pieces []file.Piece `json:"-"`
@@ -71,7 +75,7 @@ func ReadSample(ctx context.Context, in SampleInput) (*Sample, error) {
 		return nil, err
 	}
 	if s.Message != nil && in.Service != nil {
-		if err := s.read(ctx, in.Service); err != nil {
+		if err := s.read(ctx, in.Service, in.OptOut); err != nil {
 			return nil, err
 		}
 	}
@@ -114,7 +118,7 @@ func sampleOf(def *file.Definition, list *List, want int64) (*Sample, error) {
 }
 
 // read asks the service for the template's text. Without such a template the sample has no text.
-func (s *Sample) read(ctx context.Context, service messaging.Service) error {
+func (s *Sample) read(ctx context.Context, service messaging.Service, o messaging.OptOut) error {
 	all, err := service.Templates(ctx, s.Message.ConnectionID)
 	if errors.Is(err, messaging.ErrNotOffered) {
 		return nil
@@ -126,6 +130,7 @@ func (s *Sample) read(ctx context.Context, service messaging.Service) error {
 	if t == nil {
 		return nil
 	}
+	s.QuickReplies = file.QuickReplies(&s.definition.Template, t, o)
 	for _, c := range t.Components {
 		switch strings.ToUpper(c.Type) {
 		case "BODY":

@@ -137,7 +137,7 @@ func (p *program) check(ctx context.Context, path string, f checkFlags) (_ *laun
 			}
 		}()
 	}
-	in.Rate, in.Company, in.Commerce = c.Rate, c.Company, c.Commerce.Configured()
+	in.Rate, in.Company, in.OptOut, in.Commerce = c.Rate, c.Company, c.OptOut(), c.Commerce.Configured()
 	if in.List == "" {
 		if in.List = file.Beside(path, def.Recipients.File); in.List == "" {
 			return nil, command.Invalid(fmt.Errorf("%s names no list: set recipients.file, or pass --recipients FILE", path))
@@ -274,6 +274,9 @@ func (p *program) writePreflight(f *launch.Preflight, faults bool) error {
 	if len(f.Connections) > 1 {
 		command.WriteParagraph(w, "connections: "+connectionPaces(f.Connections))
 	}
+	if len(f.QuickReplies) > 0 {
+		command.WriteParagraph(w, "quick replies: "+quickReplies(f.QuickReplies))
+	}
 	if f.Window != nil {
 		fmt.Fprintf(w, "window %s: %s\n", f.Window.Window, f.Window.Sentence)
 	}
@@ -316,6 +319,15 @@ func (p *program) writePreflight(f *launch.Preflight, faults bool) error {
 		}
 	}
 	return w.Flush()
+}
+
+// quickReplies says of each quick reply whether a press opts out.
+func quickReplies(all []file.QuickReply) string {
+	words := make([]string, len(all))
+	for i, q := range all {
+		words[i] = q.String()
+	}
+	return strings.Join(words, ", ")
 }
 
 // connectionPaces names the first eight connections, each with its messages per second.

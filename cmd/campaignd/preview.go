@@ -68,7 +68,7 @@ func (p *program) sample(ctx context.Context, in launch.SampleInput, offline boo
 			return nil, err
 		}
 		defer client.Close()
-		in.Service = client
+		in.Service, in.OptOut = client, c.OptOut()
 	}
 	s, err := launch.ReadSample(ctx, in)
 	return s, withRemedy(c, err)
@@ -93,6 +93,9 @@ func (p *program) writeSample(s *launch.Sample) error {
 	}
 	if s.Footer != "" {
 		fmt.Fprintf(p.Stdout, "%s\n", command.PrintableLines(s.Footer))
+	}
+	for _, q := range s.QuickReplies {
+		fmt.Fprintf(p.Stdout, "[%s]\n", q)
 	}
 	text, err := json.MarshalIndent(s.Message, "", "  ")
 	if err != nil {

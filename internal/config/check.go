@@ -50,6 +50,9 @@ func (c *Config) Validate() error {
 	)
 }
 
+// OptOut knows the words that opt out, with those of suppressions.words.
+func (c *Config) OptOut() messaging.OptOut { return messaging.NewOptOut(c.Suppressions.Words...) }
+
 // checkWords refuses words that no message can match.
 func (s Suppressions) checkWords() error {
 	for i, w := range s.Words {

@@ -178,7 +178,7 @@ func (d *Daemon) openIntake(ctx context.Context) error {
 		Platforms: platforms, Mark: d.ledger.Marks().Read, Foreign: d.directory.Foreign,
 		Connections: d.directory.ConnectionOf, Origin: d.directory.Origin,
 		Peers: d.directory.Peers, Runs: d.ledger, Tiered: d.directory.Tiered, Heard: d.heard,
-		PerCompany: d.cfg.Suppressions.Scope == config.PerCompany, OptOut: messaging.NewOptOut(d.cfg.Suppressions.Words...),
+		PerCompany: d.cfg.Suppressions.Scope == config.PerCompany, OptOut: d.cfg.OptOut(),
 		Sweep: time.Duration(d.cfg.Webhooks.Sweep), SweepTurn: sweep.ours, Seed: jitterSeed(d.owner), Log: d.log,
 		OnChange: d.numberChanged, Replay: d.oweReplay,
 	}); err != nil {

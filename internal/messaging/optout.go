@@ -1,42 +1,54 @@
 package messaging
 
 import (
+	_ "embed"
+	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
 )
 
-// optOutWords are the whole messages that mean "stop", as fold writes them. The document of the
-// service names only STOP (docs/service.md#opt-outs), so this list adds words of other languages. A
-// word is in the list if shops teach it to their customers in that language and if it has no other
-// meaning as a whole message to a shop. Read only.
-var optOutWords = foldAll(
-	// English: the keywords of the CTIA (https://www.ctia.org) and other common ones
-	"stop", "stopall", "stop all", "unsubscribe", "cancel", "end", "quit", "opt out", "optout", "opt-out", "revoke", "remove me",
-	"stop please", "please stop", "stop messages", "stop promotions", "stop sending", "stop sending messages", "unsubscribe me",
-	// French
-	"arret", "arrêt", "arreter", "arrêter", "arretez", "stop pub", "desabonner", "désabonner", "me désabonner", "desinscription",
-	"désinscription", "se désinscrire", "désinscrire", "desabonnement",
-	// Spanish, Portuguese
-	"baja", "parar", "alto", "detener", "cancelar", "no molestar", "darme de baja", "dar de baja",
-	"cancelar suscripción", "pare", "sair", "descadastrar",
-	"remover", "cancelar inscrição",
-	// German, Dutch, Italian
-	"stopp", "abmelden", "abbestellen", "austragen", "afmelden", "uitschrijven", "disiscrivimi", "cancellami", "annulla iscrizione",
-	// Turkish, Polish, Russian, Ukrainian
-	"dur", "iptal", "ret", "wypisz", "rezygnuję", "стоп", "отписаться", "отписка", "відписатися",
-	// Arabic, Hebrew, Persian
-	"توقف", "إيقاف", "ايقاف", "قف", "إلغاء", "إلغاء الاشتراك", "الغاء الاشتراك", "הסר", "הסירו אותי", "لغو",
-	// Hindi, Urdu, Bengali
-	"रोकें", "बंद करो", "बंद करें", "بند کرو", "বন্ধ করুন",
-	// Indonesian, Malay, Vietnamese, Filipino
-	"berhenti", "henti", "hủy", "dừng", "itigil",
-	// Swahili, Hausa, Amharic
-	"acha", "sitisha", "simamisha", "daina", "tsaya", "አቁም",
-	// Chinese, Japanese, Korean
-	"停止", "退订", "退訂", "取消订阅", "取消訂閱", "td", "配信停止", "수신거부", "중지",
-)
+// optOutText is the table of words; its head describes it. The document of the service names only
+// STOP (docs/service.md#opt-outs).
+//
+//go:embed optout_words.tsv
+var optOutText string
+
+// words is the table of words as it is used. Keys are as fold writes them. Read only.
+type words struct {
+	stops     map[string]bool // whole messages, and titles of buttons
+	courtesy  []string        // the longest first
+	mentions  map[string]bool
+	confirmed map[string]bool // languages whose title of the platform's button has a source
+}
+
+// optOutWords reads the table at the first call.
+var optOutWords = sync.OnceValue(func() words {
+	w := words{stops: map[string]bool{}, mentions: map[string]bool{}, confirmed: map[string]bool{}}
+	for line := range strings.Lines(optOutText) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		cells := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		kind, language, key, source := cells[0], cells[1], fold(cells[2]), cells[3]
+		switch {
+		case key == "":
+		case kind == "courtesy":
+			w.courtesy = append(w.courtesy, key)
+		case kind == "mention":
+			w.mentions[key] = true
+		default:
+			w.stops[key] = true
+			if kind == "button" && source != "-" {
+				w.confirmed[language] = true
+			}
+		}
+	}
+	slices.SortFunc(w.courtesy, func(a, b string) int { return len(b) - len(a) })
+	return w
+})
 
 // OptOut knows the messages that mean "stop". The zero value knows the built-in list.
 type OptOut struct{ extra map[string]bool }
@@ -46,14 +58,77 @@ type OptOut struct{ extra map[string]bool }
 func NewOptOut(extra ...string) OptOut { return OptOut{foldAll(extra...)} }
 
 // Match reports whether the whole text asks to stop. Case, accents, punctuation, emoji and
-// surrounding spaces do not matter. A sentence that only contains the word is no opt-out: "stop by
+// surrounding spaces do not matter, nor do words of courtesy around it ("Stop. Thank you") or its
+// repetition ("STOP STOP"). A sentence that only contains the word is no opt-out: "stop by
 // tomorrow". A text of more than 256 bytes is no opt-out.
 func (o OptOut) Match(text string) bool {
 	if len(text) > 256 {
 		return false
 	}
+	known := optOutWords()
 	key := fold(text)
-	return key != "" && (optOutWords[key] || o.extra[key])
+	asks := func(key string) bool { return key != "" && (known.stops[key] || o.extra[key]) }
+	if asks(key) {
+		return true
+	}
+	key = plain(key, known.courtesy)
+	return asks(key) || asks(once(key))
+}
+
+// plain returns a folded text without the words of courtesy at its beginning and end.
+func plain(key string, courtesy []string) string {
+	for before := ""; key != before; {
+		before = key
+		for _, c := range courtesy {
+			if rest, ok := strings.CutPrefix(key, c+" "); ok {
+				key = rest
+			}
+			if rest, ok := strings.CutSuffix(key, " "+c); ok {
+				key = rest
+			}
+		}
+	}
+	return key
+}
+
+// once returns the phrase of which a folded text is a repetition, else the text.
+func once(key string) string {
+	parts := strings.Split(key, " ")
+	for n := 1; n <= len(parts)/2; n++ {
+		phrase := strings.Join(parts[:n], " ")
+		if len(parts)%n == 0 && key == strings.Repeat(phrase+" ", len(parts)/n-1)+phrase {
+			return phrase
+		}
+	}
+	return key
+}
+
+// Pressed reports whether a press on a quick reply asks to stop. Its event has the title, and the
+// payload that the message gave the button, or the title again.
+func (o OptOut) Pressed(title, payload string) bool { return o.Match(title) || o.Match(payload) }
+
+// Mentions returns the first words of a text that speak of stopping; "" if it does not.
+func (o OptOut) Mentions(text string) string {
+	known, parts := optOutWords(), strings.Fields(fold(text))
+	for i := range parts {
+		for n := 1; n <= mostWords && i+n <= len(parts); n++ {
+			if phrase := strings.Join(parts[i:i+n], " "); known.mentions[phrase] || o.extra[phrase] {
+				return phrase
+			}
+		}
+	}
+	return ""
+}
+
+// mostWords is the most words of a phrase that Mentions finds.
+const mostWords = 4
+
+// TitleConfirmed reports whether a public page shows the title of the platform's own opt-out button
+// in the language of a template.
+func TitleConfirmed(language string) bool {
+	known := optOutWords().confirmed
+	base, _, _ := strings.Cut(FoldLanguage(language), "_")
+	return known[FoldLanguage(language)] || known[base]
 }
 
 // MatchMessage reports whether the text of a message, or the payload of the pressed button, asks to

@@ -8,6 +8,7 @@ import (
 	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/internal/client/resource"
+	"campaignd/internal/messaging"
 	"campaignd/internal/uploads"
 )
 
@@ -36,6 +37,8 @@ type Process struct {
 	Foresee func(ctx context.Context, f File, found *launch.Preflight) (plan.Forecast, error)
 	// Messages is the messaging service, for previews and test messages; nil: none is configured.
 	Messages launch.Tester
+	// OptOut knows the words and the titles of buttons that opt out, for previews.
+	OptOut messaging.OptOut
 	// Numbers returns the connections, with their limits now.
 	Numbers func(ctx context.Context) ([]resource.Number, error)
 	// Version is that of the program, in the API's document; it is not empty.

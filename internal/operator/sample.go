@@ -11,7 +11,7 @@ import (
 // Sample is the message of a row of a list, for the campaign file at path; row 0: the first row
 // that can be sent.
 func (p *Process) Sample(ctx context.Context, path, list string, row int64) (*launch.Sample, error) {
-	in := launch.SampleInput{File: path, List: list, Row: row}
+	in := launch.SampleInput{File: path, List: list, Row: row, OptOut: p.OptOut}
 	if p.Messages != nil {
 		in.Service = p.Messages
 	}
@@ -28,7 +28,7 @@ func (p *Process) SendTest(
 	if p.Messages == nil {
 		return nil, none, invalid("no messaging service is configured")
 	}
-	in := launch.SampleInput{File: path, List: list, Row: row}
+	in := launch.SampleInput{File: path, List: list, Row: row, OptOut: p.OptOut}
 	number, key, err := in.TestNumber(to)
 	if err != nil {
 		return nil, none, invalid("%v", err)

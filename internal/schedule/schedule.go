@@ -185,7 +185,7 @@ func (sc *Scheduler) launchedAt(ctx context.Context, f campaign.Firing) (run cam
 // Launch returns the launch of a campaign file by the schedule.
 func (sc *Scheduler) Launch(file, key string) launch.Request {
 	return launch.Request{
-		Rate: sc.o.Config.Rate, Company: sc.o.Config.Company, Commerce: sc.o.Config.Commerce.Configured(),
+		Rate: sc.o.Config.Rate, Company: sc.o.Config.Company, OptOut: sc.o.Config.OptOut(), Commerce: sc.o.Config.Commerce.Configured(),
 		Ledger: sc.o.Ledger, Service: sc.o.Service, File: file, Key: key,
 		Owner: sc.o.Owner, Lease: time.Duration(sc.o.Config.Sending.Lease), NoWait: true, Unattended: true,
 	}
