@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -141,12 +142,25 @@ func TestWrongKeysOfAnAddressAreLimited(t *testing.T) {
 			name, secret, address string
 			want                  int
 		}{
-			{"a key that was right before", good.Secret, "192.0.2.1", 200}, {"a key that was not", late.Secret, "192.0.2.1", 429},
-			{"another address", late.Secret, "192.0.2.9", 200},
+			{"a key that was right before", good.Secret, "192.0.2.1", 200}, {"a key that was not", late.Secret, "192.0.2.1", 200},
+			{"a wrong one at another address", "z", "192.0.2.9", 401}, {"a wrong one", "z", "192.0.2.1", 429},
 		} {
 			if got, _ := asks(t, g, "Bearer "+tt.secret, tt.address); got != tt.want {
 				t.Errorf("%s: got %d, want %d", tt.name, got, tt.want)
 			}
+		}
+		began := time.Now()
+		var flood sync.WaitGroup
+		for range 100 {
+			flood.Go(func() {
+				if got, _ := asks(t, g, "Bearer z", "192.0.2.1"); got != 429 {
+					t.Errorf("one of many wrong keys: got %d, want 429", got)
+				}
+			})
+		}
+		flood.Wait()
+		if took := time.Since(began); took != operator.WrongWait {
+			t.Errorf("many wrong keys at once took %v, want %v: some are late, and none waits for another", took, operator.WrongWait)
 		}
 		time.Sleep(operator.WrongRefill + time.Second)
 		if got, _ := asks(t, g, "Bearer y", "192.0.2.1"); got != 401 {

@@ -28,11 +28,19 @@ var (
 )
 
 // The limit on wrong keys: an address may send WrongBurst of them at once, and one more every
-// WrongRefill. After that, the guard looks up no key from that address, unless the key was right
-// before.
+// WrongRefill. Wrong keys beyond it are ErrTooMany, and late. A right key is never refused: behind
+// a proxy all people have one address, and one of them may guess.
 const (
 	WrongBurst  = 10
 	WrongRefill = 6 * time.Second
+	// WrongWait is how late ErrTooMany is.
+	WrongWait = time.Second
+	// maxLate is how many requests are late at a time; the others are answered at once. It is half of
+	// the connections that one address always has at the admin listener, so that the others can come.
+	maxLate = 8
+	// maxLookups is how many keys are looked up at a time for addresses beyond their limit: a flood
+	// leaves the ledger to others.
+	maxLookups = 2
 	// maxAddresses is the number of addresses with a limit of their own. All others share one limit.
 	maxAddresses = 1024
 	// maxGood is the number of right keys that are remembered.
@@ -50,6 +58,9 @@ type Guard struct {
 	local  string // the key of client.Access, which has the scope admin
 	ledger Keyring
 
+	lookups chan struct{} // has an element for each lookup for an address beyond its limit
+	late    chan struct{} // has an element for each wrong key that waits
+
 	mu    sync.Mutex
 	wrong map[string]*rate.Limiter // by address; "" for all others
 	good  map[string]bool          // ids of keys that were right before; they are looked up again for each request
@@ -57,7 +68,8 @@ type Guard struct {
 
 // NewGuard makes a Guard. local opens as a user of this machine; "": only keys of the ledger do.
 func NewGuard(local string, l Keyring) *Guard {
-	return &Guard{local: local, ledger: l, wrong: map[string]*rate.Limiter{}, good: map[string]bool{}}
+	return &Guard{local: local, ledger: l, lookups: make(chan struct{}, maxLookups), late: make(chan struct{}, maxLate),
+		wrong: map[string]*rate.Limiter{}, good: map[string]bool{}}
 }
 
 // Admit returns who has the secret. remote is the address of the request, with its port. The error
@@ -77,11 +89,12 @@ func (g *Guard) admit(ctx context.Context, remote, secret string) (who Caller, i
 	}
 	address := addressOf(remote)
 	id, isKey := SecretID(secret)
-	if !g.mayAsk(address, id) {
-		return Caller{}, "", ErrTooMany
-	}
 	if isKey && g.ledger != nil {
-		k, err := g.ledger.Key(ctx, id)
+		var k campaign.OperatorKey
+		err := g.inTurn(ctx, address, id, func() (err error) {
+			k, err = g.ledger.Key(ctx, id)
+			return err
+		})
 		switch {
 		case err == nil && Opens(k, secret):
 			g.remember(id)
@@ -90,8 +103,7 @@ func (g *Guard) admit(ctx context.Context, remote, secret string) (who Caller, i
 			return Caller{}, "", err
 		}
 	}
-	g.failed(address)
-	return Caller{}, "", ErrUnauthorized
+	return Caller{}, "", g.failed(ctx, address)
 }
 
 // localCaller is the user of this machine, who can change the ledger itself.
@@ -117,11 +129,22 @@ func addressOf(remote string) string {
 	return host
 }
 
-// mayAsk reports whether a key from an address is looked up.
-func (g *Guard) mayAsk(address, id string) bool {
+// inTurn calls lookUp, which asks the ledger. For an address beyond its limit at most maxLookups
+// run at a time, unless the key with this id was right before.
+func (g *Guard) inTurn(ctx context.Context, address, id string, lookUp func() error) error {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.good[id] || g.limiter(address).Tokens() >= 1
+	free := g.good[id] || g.limiter(address).Tokens() >= 1
+	g.mu.Unlock()
+	if free {
+		return lookUp()
+	}
+	select {
+	case g.lookups <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-g.lookups }()
+	return lookUp()
 }
 
 // limiter returns the limit of an address. The caller has the lock.
@@ -147,11 +170,24 @@ func (g *Guard) limiter(address string) *rate.Limiter {
 	return l
 }
 
-// failed counts a wrong key.
-func (g *Guard) failed(address string) {
+// failed counts a wrong key, and returns its error: late, if the address is beyond its limit.
+func (g *Guard) failed(ctx context.Context, address string) error {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.limiter(address).Allow()
+	allowed := g.limiter(address).Allow()
+	g.mu.Unlock()
+	if allowed {
+		return ErrUnauthorized
+	}
+	select {
+	case g.late <- struct{}{}:
+		defer func() { <-g.late }()
+		select {
+		case <-time.After(WrongWait):
+		case <-ctx.Done():
+		}
+	default:
+	}
+	return ErrTooMany
 }
 
 // remember notes the id of a right key.

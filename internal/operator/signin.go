@@ -36,21 +36,19 @@ func (p *Process) SignIn(ctx context.Context, remote, secret string) (session st
 // SignInOnce is SignIn with a token of ConsoleToken. A token that was used or is too old is
 // ErrUnauthorized, and counts as a wrong key.
 func (p *Process) SignInOnce(ctx context.Context, remote, token string) (session string, err error) {
-	address := addressOf(remote)
-	if !p.Guard.mayAsk(address, "") {
-		return "", ErrTooMany
-	}
-	hash := hashOf(token)
-	s, err := p.Session.Ledger.Session(ctx, hash)
-	if err == nil && s.Once {
-		s, err = p.Session.Ledger.TakeSession(ctx, hash)
-	}
+	address, hash := addressOf(remote), hashOf(token)
+	var s campaign.BrowserSession
+	err = p.Guard.inTurn(ctx, address, "", func() (err error) {
+		if s, err = p.Session.Ledger.Session(ctx, hash); err == nil && s.Once {
+			s, err = p.Session.Ledger.TakeSession(ctx, hash)
+		}
+		return err
+	})
 	if err != nil && !errors.Is(err, campaign.ErrNoSession) {
 		return "", err
 	}
 	if err != nil || !s.Once || time.Since(s.CreatedAt) >= onceFor {
-		p.Guard.failed(address)
-		return "", ErrUnauthorized
+		return "", p.Guard.failed(ctx, address)
 	}
 	who, err := p.callerOfSession(ctx, s)
 	if err != nil {

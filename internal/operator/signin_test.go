@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -175,12 +176,38 @@ func TestWrongKeysOfTheConsoleCountWithTheAPIs(t *testing.T) {
 			t.Fatalf("wrong key %d: got %v, want ErrUnauthorized", i, err)
 		}
 	}
-	_, api := p.Guard.Admit(t.Context(), "192.0.2.1:3", secret)
-	_, key := p.SignIn(t.Context(), "192.0.2.1:3", secret)
+	wrong := secret[:len(secret)-1] + "_"
+	_, api := p.Guard.Admit(t.Context(), "192.0.2.1:3", wrong)
+	_, key := p.SignIn(t.Context(), "192.0.2.1:3", wrong)
 	_, token := p.SignInOnce(t.Context(), "192.0.2.1:3", "x")
 	for what, err := range map[string]error{"the API": api, "a key": key, "a token": token} {
 		if !errors.Is(err, operator.ErrTooMany) {
-			t.Errorf("%s after them: got %v, want ErrTooMany", what, err)
+			t.Errorf("a wrong one at %s after them: got %v, want ErrTooMany", what, err)
 		}
 	}
+}
+
+// Behind a proxy everybody has one address, and this process has seen no key yet.
+func TestARightKeyIsNeverRefused(t *testing.T) {
+	p, _, secret := process(t)
+	for range operator.WrongBurst {
+		_, _ = p.SignIn(t.Context(), "192.0.2.1:1", "x")
+	}
+	var flood sync.WaitGroup
+	for range 50 {
+		flood.Go(func() { _, _ = p.Guard.Admit(t.Context(), "192.0.2.1:1", "x") })
+	}
+	token, err := p.Session.ConsoleToken(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, once := p.SignInOnce(t.Context(), "192.0.2.1:1", token)
+	_, key := p.SignIn(t.Context(), "192.0.2.1:1", secret)
+	_, api := p.Guard.Admit(t.Context(), "192.0.2.1:1", secret)
+	for what, err := range map[string]error{"the API": api, "a key": key, "a token": once} {
+		if err != nil {
+			t.Errorf("a right one at %s beside many wrong keys: got %v, want no error", what, err)
+		}
+	}
+	flood.Wait()
 }
