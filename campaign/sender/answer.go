@@ -22,10 +22,17 @@ func fault(err error) *messaging.Error {
 // unknownTries is how many tries a recipient gets whose answers are not known.
 const unknownTries = 3
 
+// forNowTries is how many tries a recipient gets whose refusals have an unknown code: 5 + 10 + 20 +
+// 40 s of waiting, and up to 5 s more each.
+const forNowTries = 5
+
 // classify is the result of an attempt whose post ended with e: a doubt, a retry at a time, or the
 // refusal of the recipient (docs/service.md#error-actions). breakerOpen means that the breaker is
 // not closed; an unknown answer then counts as a fault of the connection, not as a try.
-func (a *attempt) classify(e *messaging.Error, backoff time.Duration, breakerOpen bool, now time.Time) campaign.Result {
+//
+// accepted is when the last message with the template was posted over the connection that was
+// accepted; zero: none was.
+func (a *attempt) classify(e *messaging.Error, backoff time.Duration, breakerOpen bool, accepted, now time.Time) campaign.Result {
 	r := campaign.Result{At: now, Code: e.Code, Detail: sentence.Clip(e.Message, campaign.MaxDetail),
 		RequestID: e.RequestID, TraceID: e.TraceID}
 	if e.Proof == messaging.Doubt || e.Proof == messaging.DoubtNoID {
@@ -54,6 +61,14 @@ func (a *attempt) classify(e *messaging.Error, backoff time.Duration, breakerOpe
 		if breakerOpen || a.tries < unknownTries-1 {
 			r.Counts = !breakerOpen
 			return later(backoff<<min(a.tries, 5) + a.spread(backoff))
+		}
+	case messaging.RefuseForNow:
+		// Its last try was at least the wait before this one ago, so a later acceptance shows that the
+		// template and the connection are not at fault.
+		proven := a.tries > 0 && accepted.After(now.Add(-backoff<<(a.tries-1)))
+		if a.tries < forNowTries-1 && !proven {
+			r.Counts = true
+			return later(backoff<<a.tries + a.spread(backoff))
 		}
 	case messaging.RetryOnce:
 		if a.tries == 0 {
@@ -95,6 +110,9 @@ func (p *poster) learn(a *attempt, t ticket, e *messaging.Error, posted, now tim
 		if v == unreachable && n.unreached(now) {
 			p.trip(v, e, now)
 		}
+	}
+	if e == nil {
+		n.accepts(r, posted)
 	}
 	switch {
 	case e != nil && e.Proof != messaging.NotSent: // it tells nothing about the payload

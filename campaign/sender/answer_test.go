@@ -49,7 +49,7 @@ func (w *worker) fails(a *attempt, e *messaging.Error, now time.Time) campaign.R
 	t := w.number.circuit.ticket(b, state == halfOpen)
 	w.poster.learn(a, t, e, now, now)
 	state, _ = w.poster.e.holds.circuit("conn_1", now)
-	return a.classify(e, w.poster.e.o.Backoff, t.probe || state != closed, now)
+	return a.classify(e, w.poster.e.o.Backoff, t.probe || state != closed, w.number.accepted(a.segment.run), now)
 }
 
 // Each refusal gives its recipient a result and a wait. The table has the wait without the drawn
@@ -80,6 +80,9 @@ func TestARefusalHasTheWaitOfItsAction(t *testing.T) {
 			false},
 		{"once more", messaging.RetryOnce, 0, 1, 0, campaign.ResultDeferred, 5 * time.Second, 5 * time.Second, true},
 		{"once more, after it was throttled", messaging.RetryOnce, 0, 8, 0, campaign.ResultDeferred, 5 * time.Second, 5 * time.Second, true},
+		{"for now", messaging.RefuseForNow, 0, 1, 0, campaign.ResultDeferred, 5 * time.Second, 5 * time.Second, true},
+		{"for now, the fourth", messaging.RefuseForNow, 0, 4, 3, campaign.ResultDeferred, 40 * time.Second, 5 * time.Second, true},
+		{"for now, the last", messaging.RefuseForNow, 0, 5, 4, campaign.ResultRefused, 0, 0, false},
 		{"not once more", messaging.RetryOnce, 0, 2, 1, campaign.ResultRefused, 0, 0, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -113,6 +116,40 @@ func TestARefusalHasTheWaitOfItsAction(t *testing.T) {
 					t.Errorf("%d different waits, want 20", len(spread))
 				}
 			})
+		})
+	}
+}
+
+// An unknown code may concern everybody. Only a message that was accepted later shows that it
+// concerns one recipient.
+func TestAnUnknownCodeRefusesAfterAnAcceptance(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		tries    int
+		accepted time.Duration // before this answer; 0: none was
+		other    bool          // of another template
+		want     campaign.ResultKind
+	}{
+		{"nothing was accepted", 1, 0, false, campaign.ResultDeferred},
+		{"the first answer", 0, time.Second, false, campaign.ResultDeferred},
+		{"accepted before the first answer", 1, 6 * time.Second, false, campaign.ResultDeferred},
+		{"accepted after it", 1, 4 * time.Second, false, campaign.ResultRefused},
+		{"accepted before the second answer", 2, 11 * time.Second, false, campaign.ResultDeferred},
+		{"accepted after the second", 2, 9 * time.Second, false, campaign.ResultRefused},
+		{"another template", 1, time.Second, true, campaign.ResultDeferred},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w, s, _ := answering(t)
+			now := time.Now()
+			s.segment.run.template, s.segment.run.language = "a", ""
+			if c.accepted > 0 {
+				w.number.accepts(&run{template: map[bool]string{false: "a", true: "b"}[c.other]}, now.Add(-c.accepted))
+			}
+			s.nth, s.tries = c.tries+1, c.tries
+			e := &messaging.Error{Proof: messaging.NotSent, Action: messaging.RefuseForNow, Hold: messaging.HoldPayload, Status: 400, Code: "999"}
+			if got := w.fails(s, e, now); got.Kind != c.want || (got.Kind == campaign.ResultDeferred) != got.Counts {
+				t.Errorf("%s: got %+v, want kind %v", c.name, got, c.want)
+			}
 		})
 	}
 }

@@ -28,6 +28,28 @@ type number struct {
 	downs  int          // consecutive rests because the service could not be reached
 	noSlot limiterFault // the limiter cannot be asked
 	until  time.Time    // the number rests until then
+	proven map[layout]time.Time
+}
+
+// layout names what a message is made of, beside the values of its row.
+type layout struct{ template, language string }
+
+// accepts notes that a message of the run was posted at a time and accepted.
+func (n *number) accepts(r *run, posted time.Time) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.proven == nil {
+		n.proven = map[layout]time.Time{}
+	}
+	n.proven[layout{r.template, r.language}] = posted
+}
+
+// accepted is when the last message with the template of the run was posted that was accepted;
+// zero: this process knows of none.
+func (n *number) accepted(r *run) time.Time {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.proven[layout{r.template, r.language}]
 }
 
 func newNumber(connection string, o Options) *number {

@@ -262,7 +262,7 @@ func (p *poster) send(ctx context.Context, a *attempt, t ticket) {
 		p.learn(a, t, e, posted, now)
 		p.observe(a, e)
 		state, _ := p.e.holds.circuit(p.number.connection, now)
-		p.e.rec.record(p.number, a, a.classify(e, p.e.o.Backoff, t.probe || state != closed, now))
+		p.e.rec.record(p.number, a, a.classify(e, p.e.o.Backoff, t.probe || state != closed, p.number.accepted(r), now))
 		return
 	}
 	span.End("")

@@ -167,6 +167,11 @@ func (r *Reading) named(e *Error, b refusalBody) string {
 // refuse.
 func (e *Error) row(b refusalBody) row {
 	if b.code {
+		sub := fmt.Sprintf("%d/%d", e.Platform, e.Subcode)
+		if r, ok := subcodeRows[sub]; ok {
+			e.reason = sub
+			return r
+		}
 		if r, ok := platformRow(e.Platform); ok {
 			e.reason = strconv.Itoa(e.Platform)
 			return r
@@ -182,14 +187,16 @@ func (e *Error) row(b refusalBody) row {
 	case e.Status == 429:
 		e.reason = httpCode(429)
 		return statusRow(429, b.json)
-	case e.Retryable != nil && *e.Retryable && (!known || named.Action == Refuse):
+	case e.Retryable != nil && *e.Retryable && !known:
+		return forNow(serviceRows["send_retryable"].Sentence)
+	case e.Retryable != nil && *e.Retryable && named.Action == Refuse:
 		return row{Action: RetryOnce, Sentence: serviceRows["send_retryable"].Sentence}
 	case known:
 		return named
 	case e.Class != "" || strings.HasPrefix(e.Code, "send_"):
 		// Any other refusal of the platform. Only send_retryable and send_media get one more try
 		// (docs/service.md#errors).
-		return fix("the platform refused the message")
+		return forNow("the platform refused the message")
 	}
 	e.reason = httpCode(e.Status)
 	return statusRow(e.Status, b.json)
@@ -238,6 +245,10 @@ func (e *Error) readMeta(v rawjson.Value) (code bool) {
 		case "code":
 			if n, ok := m.Val.Integer(); ok && n >= 0 && n < 1<<31 {
 				e.Platform, code = int(n), true
+			}
+		case "error_subcode":
+			if n, ok := m.Val.Integer(); ok && n > 0 && n < 1<<31 {
+				e.Subcode = int(n)
 			}
 		case "traceId", "fbtrace_id":
 			e.TraceID = Token(m.Val.Text())

@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "write the golden table instead of compa
 func (p Proof) word() string { return [...]string{"-", "not_sent", "doubt", "doubt_no_id"}[p] }
 
 func (a Action) word() string {
-	return [...]string{"-", "refuse", "retry_once", "retry_later", "slow", "wait_pair", "retry_unknown"}[a]
+	return [...]string{"-", "refuse", "retry_once", "retry_later", "slow", "wait_pair", "retry_unknown", "refuse_for_now"}[a]
 }
 
 func (h Hold) word() string {
@@ -71,6 +71,9 @@ func TestCodesMeanWhatTheGoldenTableSays(t *testing.T) {
 				r, _ := platformRow(299)
 				line(w, "299", r)
 			}
+		}
+		for _, code := range slices.Sorted(maps.Keys(subcodeRows)) {
+			line(w, code, subcodeRows[code])
 		}
 		for _, code := range []int{-1, 199, 300, 131001} {
 			r, known := platformRow(code)

@@ -44,6 +44,9 @@ func TestThePageHasEveryCodeAsTheCodeHasIt(t *testing.T) {
 		}
 		want[name] = docLine(name, r)
 	}
+	for code, r := range subcodeRows {
+		want[code] = docLine(code, r)
+	}
 	for code, r := range namedRows() {
 		name := "`" + code + "`"
 		want[name] = docLine(name, r)

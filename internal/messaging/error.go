@@ -12,11 +12,11 @@ type Proof uint8
 const (
 	// NotSent means that the service certainly did not accept the message.
 	NotSent Proof = iota + 1
-	// Doubt means that the service may have accepted the message. A webhook, or a late result of the
-	// same attempt, can prove it.
+	// Doubt means that the service may have accepted the message. A webhook, or a late result of
+	// the same attempt, can prove it.
 	Doubt
-	// DoubtNoID means that the answer was a 2xx without a usable messageId: the service accepted the
-	// message, or something before it answered. No policy sends such a message again.
+	// DoubtNoID means that the answer was a 2xx without a usable messageId: the service accepted
+	// the message, or something before it answered. No policy sends such a message again.
 	DoubtNoID
 )
 
@@ -26,8 +26,8 @@ type Action uint8
 const (
 	// Refuse is final for this recipient.
 	Refuse Action = iota + 1
-	// RetryOnce allows one more try (send_retryable, send_media, 131000 and others of the table), then
-	// Refuse.
+	// RetryOnce allows one more try (send_retryable, send_media, 131000 and others of the table),
+	// then Refuse.
 	RetryOnce
 	// RetryLater allows a try after the hold, because the recipient is not at fault (connection
 	// refused, number paused). It counts no try.
@@ -36,10 +36,14 @@ const (
 	Slow
 	// WaitPair delays this recipient only, by 6 s x 4^k (131056). It counts no try.
 	WaitPair
-	// RetryUnknown is for an answer that the document does not name, such as a page of a firewall. The
-	// answer may concern the text of this one message, or all messages. It allows two more tries, then
-	// Refuse.
+	// RetryUnknown is for an answer that the document does not name, such as a page of a firewall.
+	// The answer may concern the text of this one message, or all messages. It allows two more
+	// tries, then Refuse.
 	RetryUnknown
+	// RefuseForNow is for a refusal with a code that is not in the table. It may concern this
+	// recipient or every one. The recipient stays queued; it is refused when another message with
+	// the same template and connection has been accepted since, or after some tries.
+	RefuseForNow
 )
 
 // Hold is what else must stop (docs/service.md#error-actions). campaign.HoldScope has
@@ -57,10 +61,11 @@ const (
 	HoldTemplate
 	// HoldAccount stops every connection of the business account.
 	HoldAccount
-	// HoldCompany stops every connection of the company, which is suspended, or whose plan is used up.
+	// HoldCompany stops every connection of the company, which is suspended, or whose plan is used
+	// up.
 	HoldCompany
-	// HoldKey stops everything that is sent with the API key: the key, or the address of the service,
-	// is wrong.
+	// HoldKey stops everything that is sent with the API key: the key, or the address of the
+	// service, is wrong.
 	HoldKey
 )
 
@@ -105,8 +110,8 @@ type Error struct {
 	Action Action
 	Hold   Hold
 	Feed   Feed
-	// Wait is how long to hold or to wait: the Retry-After of the answer, else the wait of the table.
-	// 0 means the default of the caller.
+	// Wait is how long to hold or to wait: the Retry-After of the answer, else the wait of the
+	// table. 0 means the default of the caller.
 	Wait time.Duration
 	// EndedBy is what ends Hold.
 	EndedBy EndedBy
@@ -121,6 +126,8 @@ type Error struct {
 	Class string
 	// Platform is meta.code, 0 if it is absent.
 	Platform int
+	// Subcode is error_subcode of the platform, 0 if it is absent.
+	Subcode int
 	// Retryable is meta.retryable, nil if it is absent.
 	Retryable *bool
 	// TraceID is meta.traceId.

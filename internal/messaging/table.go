@@ -26,6 +26,7 @@ func skip(s string) row     { return row{Action: Refuse, Sentence: s} }
 func fix(s string) row      { return row{Action: Refuse, Hold: HoldPayload, Sentence: s} }
 func retry(s string) row    { return row{Action: RetryOnce, Sentence: s} }
 func retryFix(s string) row { return row{Action: RetryOnce, Hold: HoldPayload, Sentence: s} }
+func forNow(s string) row   { return row{Action: RefuseForNow, Hold: HoldPayload, Sentence: s} }
 func unknown(s string) row  { return row{Action: RetryUnknown, Sentence: s} }
 
 // slow stops the connection only if there is a wait. Throttling never counts as a try.
@@ -166,6 +167,11 @@ var platformRows = map[int]row{
 	2388299: fix("the template begins or ends with a variable"),
 }
 
+// subcodeRows has the codes whose meaning depends on error_subcode, as CODE/SUBCODE. Read only.
+var subcodeRows = map[string]row{
+	"100/33": byOperator(holdConnection(0, "the number's id does not exist, or the token may not use it")),
+}
+
 // platformRow finds the row of meta.code. Error.Platform is 0 without a code; call platformRow with
 // 0 only if the answer had the code 0.
 func platformRow(code int) (row, bool) {
@@ -247,13 +253,16 @@ func statusRow(status int, json bool) row {
 	case status == 413 || status == 431:
 		return fix("the message is too large for the service")
 	case (status == 400 || status == 422) && json:
-		return fix("the service calls the request invalid")
+		return forNow("the service calls the request invalid")
 	}
 	return unknown("an answer that the service's document does not name; it may come from a firewall or a proxy in front of the service")
 }
 
 func namedRow(code string) (row, bool) {
 	if r, ok := serviceRows[code]; ok {
+		return r, true
+	}
+	if r, ok := subcodeRows[code]; ok {
 		return r, true
 	}
 	r, ok := ownRows[code]

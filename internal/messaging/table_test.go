@@ -45,8 +45,8 @@ func TestAnAnswerHasNoCodeOfOurOwn(t *testing.T) {
 	var c Reading
 	for code := range ownRows {
 		a := Answer{Status: 400, Header: http.Header{}, Body: []byte(`{"error":"` + code + `"}`)}
-		if e := c.Refusal(&a, Secret{}); e.Code != "http_400" || e.Action != Refuse || !e.Proven() {
-			t.Errorf("%s: got %s, %s, proven %t; want http_400, refuse, proven", code, e.Code, e.Action.word(), e.Proven())
+		if e := c.Refusal(&a, Secret{}); e.Code != "http_400" || e.Action != RefuseForNow || !e.Proven() {
+			t.Errorf("%s: got %s, %s, proven %t; want http_400, refuse_for_now, proven", code, e.Code, e.Action.word(), e.Proven())
 		}
 	}
 	a := Answer{Status: 302, Header: http.Header{}}
@@ -101,15 +101,18 @@ func TestTheOrderOfADecision(t *testing.T) {
 		{"meta.code 0 is a code", 400, meta("send_policy", "policy", "false", 0), NotSent, RetryLater, HoldConnection},
 		{"meta.code before 429", 429, meta("send_retryable", "retryable", "true", 131056), NotSent, WaitPair, 0},
 		{"429 with an unknown code slows down", 429, meta("send_retryable", "retryable", "true", 777), NotSent, Slow, 0},
-		{"meta.retryable before an unknown class", 400, meta("send_new", "new", "true", 777), NotSent, RetryOnce, 0},
+		{"meta.retryable before an unknown class", 400, meta("send_new", "new", "true", 777), NotSent, RefuseForNow, HoldPayload},
 		{"meta.retryable before a class that refuses", 400, meta("send_needs_template", "needs_template", "true", 777), NotSent, RetryOnce, 0},
 		{"it does not lift a hold", 400, meta("send_template", "template", "true", 777), NotSent, RetryLater, HoldTemplate},
 		{"the class where the code is unknown", 400, meta("refused", "recipient_permanent", "false", 777), NotSent, Refuse, 0},
-		{"an unknown class is final", 400, meta("send_new", "new", "false", 777), NotSent, Refuse, HoldPayload},
+		{"an unknown class may be everybody's", 400, meta("send_new", "new", "false", 777), NotSent, RefuseForNow, HoldPayload},
 		{"send_media gets one more try", 400, `{"error":"send_media","message":""}`, NotSent, RetryOnce, HoldPayload},
 		{"the platform's own object", 400, `{"error":{"message":"(#131026) x","code":131026,"fbtrace_id":"A1"}}`, NotSent, Refuse, 0},
 		{"a code in a string", 400, `{"error":"send_x","meta":{"code":"130429"}}`, NotSent, Slow, 0},
-		{"an unknown 400", 400, `{"error":"bad_request"}`, NotSent, Refuse, HoldPayload},
+		{"an unknown 400", 400, `{"error":"bad_request"}`, NotSent, RefuseForNow, HoldPayload},
+		{"an unknown code of the platform", 400, `{"error":{"code":131061}}`, NotSent, RefuseForNow, HoldPayload},
+		{"a code with a known subcode", 400, `{"error":{"code":100,"error_subcode":33}}`, NotSent, RetryLater, HoldConnection},
+		{"a code with another subcode", 400, `{"error":{"code":100,"error_subcode":34}}`, NotSent, Refuse, HoldPayload},
 		{"an unknown 402", 402, `{"error":"subscription_ended"}`, NotSent, RetryLater, HoldCompany},
 		{"an unknown 403", 403, `{"error":"forbidden"}`, NotSent, RetryUnknown, 0},
 		{"a 403 that is not JSON", 403, `<html>Access denied</html>`, NotSent, RetryUnknown, 0},
@@ -117,7 +120,7 @@ func TestTheOrderOfADecision(t *testing.T) {
 		{"a 404 that is not JSON", 404, `not found`, NotSent, RetryUnknown, 0},
 		{"a 401 without a body", 401, ``, NotSent, RetryLater, HoldKey},
 		{"a 401 of a firewall", 401, `<html>`, NotSent, RetryLater, HoldKey},
-		{"a word that is a code of our own", 400, `{"error":"time_out"}`, NotSent, Refuse, HoldPayload},
+		{"a word that is a code of our own", 400, `{"error":"time_out"}`, NotSent, RefuseForNow, HoldPayload},
 		{"another one", 403, `{"error":"cdn_1010"}`, NotSent, RetryUnknown, 0},
 		{"too large", 413, ``, NotSent, Refuse, HoldPayload},
 		{"beyond the known classes", 777, ``, Doubt, 0, 0},

@@ -167,6 +167,9 @@ func (c *cloudWriter) translated() []byte {
 	if in.Meta != nil {
 		e["code"] = in.Meta.Code
 		e["message"] = "(#" + strconv.Itoa(in.Meta.Code) + ") " + area.TitleOf(in.Meta.Code)
+		if in.Meta.Subcode != 0 {
+			e["error_subcode"] = in.Meta.Subcode
+		}
 		e["error_data"] = map[string]string{"messaging_product": "whatsapp", "details": in.Message}
 	}
 	return mustJSON(map[string]any{"error": e})

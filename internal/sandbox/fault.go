@@ -108,6 +108,8 @@ type Faults struct {
 // Refusal is a platform code with which a share of the recipients is refused.
 type Refusal struct {
 	Code int `yaml:"code"`
+	// Subcode is the error_subcode of the Cloud API; 0: none.
+	Subcode int `yaml:"subcode"`
 	// Share is 0 to 1.
 	Share float64 `yaml:"share"`
 	// Connections limits the refusal to these. Default: all.

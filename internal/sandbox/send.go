@@ -296,7 +296,9 @@ func (s *Sandbox) platformRules(f *Faults, p *post, now time.Time) *refusal {
 		if covered(r.Connections, p.conn) && (r.Times == 0 || p.nth <= uint64(r.Times)) &&
 			draw.Unit(s.hash(drawRefusal+purpose(r.Code), p.to)) < r.Share {
 			s.coded[r.Code]++
-			return area.RefusePlatform(r.Code, "")
+			ref := area.RefusePlatform(r.Code, "")
+			ref.Meta.Subcode = r.Subcode
+			return ref
 		}
 	}
 	if code := s.unreachable(p.to); code != 0 {

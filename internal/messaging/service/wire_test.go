@@ -146,7 +146,7 @@ var wireMeaning = map[string]messaging.Error{
 		Code: "send_media", Platform: 131053, Class: "media"},
 	"37_send_parameter": {Proof: messaging.NotSent, Action: messaging.Refuse, Hold: messaging.HoldPayload,
 		Code: "send_parameter", Platform: 132000, Class: "parameter"},
-	"38_send_unknown_class": {Proof: messaging.NotSent, Action: messaging.Refuse, Hold: messaging.HoldPayload,
+	"38_send_unknown_class": {Proof: messaging.NotSent, Action: messaging.RefuseForNow, Hold: messaging.HoldPayload,
 		Code: "send_policy", Platform: 199999, Class: "policy"},
 	"40_plan_limit_messages": {Proof: messaging.NotSent, Action: messaging.RetryLater, Hold: messaging.HoldCompany, Wait: time.Hour,
 		EndedBy: messaging.EndedByTime,

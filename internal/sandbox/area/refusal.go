@@ -15,6 +15,7 @@ type Meta struct {
 	ErrorClass string `json:"errorClass"`
 	Retryable  bool   `json:"retryable"`
 	Code       int    `json:"code"`
+	Subcode    int    `json:"error_subcode,omitempty"`
 	TraceID    string `json:"traceId,omitempty"`
 }
 
