@@ -220,7 +220,7 @@ func TestEveryFailureIsReturnedAndCanBeTriedAgain(t *testing.T) {
 		"test message": {3, false, func(t *testing.T, _ campaign.Ledger) do {
 			list := list(t)
 			return func(_ campaign.Ledger, s brittleService) error {
-				got, receipt, err := launch.SendTest(ctx, s, launch.SampleInput{File: campaignFile, List: list}, "+2348031234567")
+				got, receipt, err := launch.SendTest(ctx, s, free(), launch.SampleInput{File: campaignFile, List: list}, "+2348031234567")
 				if err == nil && (receipt.MessageID != "m1" || got.To != "+2348031234567") {
 					return fmt.Errorf("got %+v to %s, want m1 to +2348031234567", receipt, got.To)
 				}

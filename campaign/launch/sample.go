@@ -154,10 +154,10 @@ type Tester interface {
 	Send(ctx context.Context, m *messaging.Message) (messaging.Receipt, error)
 }
 
-// SendTest sends the sample's message to one number of the operator. It is a real message that no
-// run counts. The error is a *messaging.Error when the service refused it or its answer left a
-// doubt.
-func SendTest(ctx context.Context, service Tester, in SampleInput, to string) (*Sample, messaging.Receipt, error) {
+// SendTest sends the sample's message to one number of the operator, when it is its turn. It is a
+// real message that no run counts. The error is a *messaging.Error when the service refused it or
+// its answer left a doubt, and wraps campaign.ErrNotNow when a hold stops it or no slot was free.
+func SendTest(ctx context.Context, service Tester, turn Turn, in SampleInput, to string) (*Sample, messaging.Receipt, error) {
 	to, key, err := in.TestNumber(to)
 	if err != nil {
 		return nil, messaging.Receipt{}, err
@@ -185,7 +185,7 @@ func SendTest(ctx context.Context, service Tester, in SampleInput, to string) (*
 		return nil, messaging.Receipt{}, err
 	}
 	s.To = to
-	receipt, err := service.Send(ctx, s.Message)
+	receipt, err := turn.send(ctx, service, s.Message)
 	return s, receipt, err
 }
 

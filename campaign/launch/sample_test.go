@@ -81,7 +81,7 @@ func TestATestMessageGoesToTheOperatorAlone(t *testing.T) {
 	list := overwrite(t, filepath.Join(dir, "list.csv"), springList)
 	file := overwrite(t, filepath.Join(dir, "spring.yaml"), springFile)
 	s := brittleService{&album{account: service()}, &fuse{}}
-	got, receipt, err := launch.SendTest(t.Context(), s, launch.SampleInput{File: file, List: list, Row: 2}, "+234 803 123 4567")
+	got, receipt, err := launch.SendTest(t.Context(), s, free(), launch.SampleInput{File: file, List: list, Row: 2}, "+234 803 123 4567")
 	if err != nil || receipt.MessageID != "m1" || got.To != "+2348031234567" || got.Message.To != "+2348031234567" ||
 		got.Message.ConnectionID != "conn_1" || got.Message.Template.Header.Image.AssetID != "ast_1" || got.Message.Template.Body[0] != "Bola" {
 		t.Errorf("got %+v, %+v, %v, want row 2 to +2348031234567 by conn_1", got, receipt, err)
@@ -89,7 +89,7 @@ func TestATestMessageGoesToTheOperatorAlone(t *testing.T) {
 	if len(s.uploads) != 0 {
 		t.Errorf("uploads = %q, want none for an asset", s.uploads)
 	}
-	got, _, err = launch.SendTest(t.Context(), s, launch.SampleInput{File: bannerFile(t, t.TempDir()), List: list}, "+2348031234567")
+	got, _, err = launch.SendTest(t.Context(), s, free(), launch.SampleInput{File: bannerFile(t, t.TempDir()), List: list}, "+2348031234567")
 	if err != nil || got.Message.Template.Header.Image.AssetID != "ast_9" || len(s.uploads) != 1 {
 		t.Errorf("got %+v, %v after %d uploads, want ast_9 after one", got, err, len(s.uploads))
 	}
@@ -112,7 +112,7 @@ func TestATestMessageGoesToTheOperatorAlone(t *testing.T) {
 			"the list has no row 7 that can be sent: line 8: the same number stands in an earlier row of this list; choose another with --row"},
 	} {
 		c.in.File, c.in.List = file, list
-		_, _, err := launch.SendTest(t.Context(), s, c.in, c.to)
+		_, _, err := launch.SendTest(t.Context(), s, free(), c.in, c.to)
 		if c.want == "" && err != nil || c.want != "" && !strings.HasPrefix(fmt.Sprint(err), c.want) {
 			t.Errorf("%s\ngot  %v\nwant %s", name, err, c.want)
 		}

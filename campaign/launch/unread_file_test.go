@@ -28,7 +28,7 @@ func TestNothingIsSentFromFilesThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := brittleService{&album{account: service()}, &fuse{}}
-	_, sent, err := launch.SendTest(t.Context(), s, launch.SampleInput{File: path, List: list}, "+2348031234567")
+	_, sent, err := launch.SendTest(t.Context(), s, free(), launch.SampleInput{File: path, List: list}, "+2348031234567")
 	if err == nil || !strings.HasPrefix(err.Error(), "header file: ") || len(s.uploads) != 0 || sent.MessageID != "" {
 		t.Errorf("test message: got %q, %v after %d uploads, want the header file's error and nothing sent", sent.MessageID, err, len(s.uploads))
 	}

@@ -11,7 +11,6 @@ import (
 	"campaignd/internal/client"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/command"
-	"campaignd/internal/config"
 	"campaignd/internal/daemon"
 )
 
@@ -22,7 +21,8 @@ func (p *program) cmdTest() *cobra.Command {
 		Use:   "test CAMPAIGN.yaml --to NUMBER",
 		Short: "Send one real message of a campaign to your own number; no run counts it",
 		Long: `Sends one real message with the values of one row, to your own number instead of the row's. It counts at the service
-(allowance, tier) and in no run. A number on the suppression list is refused.`,
+(allowance, tier) and in no run. A number on the suppression list is refused. The message waits up to 10 s for a slot of its
+number, and is refused while a hold stops it. Beside an SQLite ledger that a running serve sends from, that serve sends it.`,
 		Example: `  campaignd test spring.yaml --recipients list.csv --to +2348031234567
   campaignd test spring.yaml --recipients list.csv --row 44 --to +2348031234567`,
 		Args: oneCampaign,
@@ -69,31 +69,43 @@ func (p *program) sendTest(cmd *cobra.Command, in launch.SampleInput, to string)
 	if err != nil {
 		return sent, err
 	}
-	if in.Suppressions, err = p.suppressionsOf(cmd, c, key); err != nil {
-		return sent, err
+	if c.LaunchesBeside() {
+		beside, err := daemon.Beside(cmd.Context(), c)
+		if err != nil {
+			return sent, err
+		}
+		if beside != nil { // it has the slots of the numbers
+			return there(p, in.File, in.List, func(r client.Launch) (resource.TestMessage, error) {
+				return beside.SendTest(cmd.Context(), r, in.Row, to)
+			})
+		}
+	}
+	var l campaign.Ledger
+	if !c.NoLedger() {
+		if l, err = daemon.OpenLedger(cmd.Context(), c, false, p.log(c, true)); err != nil {
+			return sent, err
+		}
+		defer command.Closing(l, &err)
+		if in.Suppressions, err = l.SuppressionsOf(cmd.Context(), key); err != nil { // also those of an erased number
+			return sent, err
+		}
+		if _, _, err := in.TestNumber(to); err != nil {
+			return sent, err
+		}
 	}
 	client, err := p.client(c)
 	if err != nil {
 		return sent, err
 	}
 	defer client.Close()
-	s, receipt, err := launch.SendTest(cmd.Context(), client, in, to)
+	turn, end, err := daemon.LocalTurn(cmd.Context(), c, l, client, p.log(c, true))
+	if err != nil {
+		return sent, withRemedy(c, err)
+	}
+	defer end()
+	s, receipt, err := launch.SendTest(cmd.Context(), client, turn, in, to)
 	if err != nil {
 		return sent, withRemedy(c, err)
 	}
 	return resource.TestMessage{To: s.To, MessageID: receipt.MessageID, RequestID: receipt.RequestID, Warning: receipt.Warning}, nil
-}
-
-// suppressionsOf reads the entries of one number on the suppression list, also that of an erased
-// number. It returns nil when there is no ledger yet.
-func (p *program) suppressionsOf(cmd *cobra.Command, c *config.Config, key int64) (list []campaign.Suppression, err error) {
-	if c.NoLedger() {
-		return nil, nil
-	}
-	l, err := daemon.OpenLedger(cmd.Context(), c, false, p.log(c, true))
-	if err != nil {
-		return nil, err
-	}
-	defer command.Leaving(l, p.Stderr)
-	return l.SuppressionsOf(cmd.Context(), key)
 }

@@ -20,6 +20,7 @@ import (
 	"campaignd/internal/client/resource"
 	"campaignd/internal/operator"
 	"campaignd/internal/uploads"
+	"campaignd/throttle"
 )
 
 // world is a server with two runs, one of each of two companies, and a key of each scope.
@@ -94,7 +95,8 @@ func newWorld(t testing.TB) *world {
 		Foresee: func(context.Context, operator.File, *launch.Preflight) (plan.Forecast, error) {
 			return plan.Forecast{}, nil
 		},
-		Messages: tester{},
+		Messages: tester{}, Turn: launch.Turn{Limiter: throttle.NewLocal(), Pace: func(string) float64 { return 68 },
+			Origin: func(string) campaign.Origin { return campaign.Origin{} }},
 		Numbers: func(context.Context) ([]resource.Number, error) {
 			return []resource.Number{{Connection: "conn_1"}}, nil
 		},

@@ -14,6 +14,7 @@ import (
 	"campaignd/internal/messaging"
 	"campaignd/internal/operator"
 	"campaignd/reporting"
+	"campaignd/throttle"
 )
 
 // Each step says that the service is away, and the draft stays as it is.
@@ -64,6 +65,8 @@ func TestATestMessageThatFailsIsASentence(t *testing.T) {
 	w := newWorld(t)
 	service := &tester{}
 	w.Server.process.Messages = service
+	w.Server.process.Turn = launch.Turn{Limiter: throttle.NewLocal(), Pace: func(string) float64 { return 68 },
+		Origin: func(string) campaign.Origin { return campaign.Origin{} }}
 	w.upload(t, "l.csv", "phone;First Name\n+2348031234560;Nia\n0803;Ada\n")
 	w.request(w.step("columns"), "admin", url.Values{"column-to": {"phone"}, "column-first_name": {"First Name"}})
 	const away, to = "The messaging service does not answer as it should.", "+2348031234561"

@@ -104,7 +104,7 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (_ API, con
 		Numbers: d.numbersNow, Check: d.checkFile, Foresee: d.forecastFile,
 	}
 	if d.client != nil {
-		p.Session.Service, p.Messages = d.client, d.client
+		p.Session.Service, p.Messages, p.Turn = d.client, d.client, turnOf(d.ledger, d.directory, d.limiter)
 	}
 	p.Uploads.Closed = e == nil
 	if e != nil {
@@ -176,6 +176,27 @@ func LaunchInto(ctx context.Context, c *config.Config, r client.Launch, log *slo
 
 // errNobodyServes says that no process takes launches for an SQLite ledger.
 var errNobodyServes = errors.New("no `campaignd serve` takes launches")
+
+// Beside returns a client of the process that has the lock of the SQLite ledger and serves the API;
+// nil: none does.
+func Beside(ctx context.Context, c *config.Config) (*client.Client, error) {
+	access, err := client.ReadAccess(c.AccessFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	beside, err := access.Client()
+	if err != nil {
+		return nil, err
+	}
+	_, err = beside.Runs(ctx, campaign.RunFilter{Limit: 1})
+	if network := (*net.OpError)(nil); errors.As(err, &network) && network.Op == "dial" { // it was killed, and left its file
+		return nil, nil
+	}
+	return beside, nil
+}
 
 // LaunchBeside sends a launch to the process that has the lock of the SQLite ledger.
 func LaunchBeside(ctx context.Context, c *config.Config, r client.Launch) (resource.Launched, error) {

@@ -18,6 +18,7 @@ import (
 	"campaignd/internal/messaging"
 	"campaignd/internal/operator"
 	"campaignd/internal/uploads"
+	"campaignd/throttle"
 )
 
 const spring = `name: spring
@@ -238,6 +239,8 @@ func TestATestMessageObeysSuppressions(t *testing.T) {
 	}
 	service := &tester{}
 	p.Messages = service
+	p.Turn = launch.Turn{Limiter: throttle.NewLocal(), Pace: func(string) float64 { return 68 },
+		Origin: func(string) campaign.Origin { return campaign.Origin{} }}
 	if _, err := d.Erase(t.Context(), "+2348031234598"); err != nil {
 		t.Fatal(err)
 	}

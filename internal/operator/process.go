@@ -39,6 +39,8 @@ type Process struct {
 	Messages launch.Tester
 	// OptOut knows the words and the titles of buttons that opt out, for previews.
 	OptOut messaging.OptOut
+	// Turn lets test messages wait for their slots, and obey the holds.
+	Turn launch.Turn
 	// Numbers returns the connections, with their limits now.
 	Numbers func(ctx context.Context) ([]resource.Number, error)
 	// Version is that of the program, in the API's document; it is not empty.

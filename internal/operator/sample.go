@@ -42,7 +42,7 @@ func (p *Process) SendTest(
 	if err := d.note(ctx, "test message", campaign, "to "+messaging.Scrub(number, maxNumber)); err != nil {
 		return nil, none, err
 	}
-	s, receipt, err := launch.SendTest(ctx, p.Messages, in, number)
+	s, receipt, err := launch.SendTest(ctx, p.Messages, p.Turn, in, number)
 	return s, receipt, ofService(err)
 }
 
