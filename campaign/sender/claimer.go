@@ -49,8 +49,8 @@ func (c *claimer) claim(ctx context.Context, runs []*run, now time.Time, rate fl
 		asked = read
 		w.short = slices.DeleteFunc(w.short, func(no campaign.RunNo) bool { return !free.mayHave(no, c.number.connection) })
 	}
-	// One at a time: the numbers of a run take turns, so that one of them does not send a short list,
-	// or the end of a long one, while the others have nothing to do.
+	// One at a time: the numbers of a run take turns, so that one of them does not send a short
+	// list, or the end of a long one, while the others have nothing to do.
 	ask := campaign.Claim{Owner: c.e.o.Owner, Connection: c.number.connection, Runs: w.short, Max: 1, Lease: c.e.o.Lease}
 	var leases []campaign.Lease
 	if len(w.short) > 0 {
@@ -187,8 +187,12 @@ func (c *claimer) take(ctx context.Context, r *run, l campaign.Lease, now time.T
 	return nil
 }
 
-// resolve decides the doubts of a segment whose window is over.
+// resolve decides the doubts of a segment whose window is over. By a clock that may be wrong none
+// is.
 func (c *claimer) resolve(ctx context.Context, r *run, l campaign.Lease, now time.Time) error {
+	if _, known := c.e.o.Expiry.Now(); !known {
+		return nil
+	}
 	listening, err := c.e.listening.read(ctx, now)
 	if err != nil {
 		return err

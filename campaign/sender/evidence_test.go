@@ -111,3 +111,21 @@ func TestNoPolicySendsAgainBeforeTheReplay(t *testing.T) {
 		}
 	}
 }
+
+// By a clock that may be wrong no window of a doubt is over, so nobody is sent to again.
+func TestNoWrongClockEndsADoubt(t *testing.T) {
+	for known, want := range map[bool]int{true: 1, false: 0} {
+		l := &resolvingLedger{}
+		e, err := New(l, nil, nil, Options{Owner: "a", Expiry: func() (time.Time, bool) { return time.Now(), known }})
+		if err != nil {
+			t.Fatalf("got %v, want no error", err)
+		}
+		r := &run{policy: campaign.UncertainResend, doubtWindow: time.Minute}
+		if err := newWorker(e, "conn_1").planner.claimer.resolve(t.Context(), r, campaign.Lease{}, time.Now()); err != nil {
+			t.Fatalf("resolve: got %v, want no error", err)
+		}
+		if len(l.resolved) != want {
+			t.Errorf("the time is known: %v: got %v, want %d", known, l.resolved, want)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/reception"
+	"campaignd/internal/clock"
 	"campaignd/throttle"
 	"campaignd/throttle/throughput"
 )
@@ -18,8 +19,8 @@ type Options struct {
 	Owner string
 	// Only is the one run to serve; 0: every run.
 	Only campaign.RunNo
-	// Ended is called with each run that this engine ends; default: it writes a line of the log. While
-	// it runs, the engine reads no runs; the workers go on.
+	// Ended is called with each run that this engine ends; default: it writes a line of the log.
+	// While it runs, the engine reads no runs; the workers go on.
 	Ended func(ctx context.Context, r campaign.Run)
 	// Held is called with the ledger's holds each time that they are read, once a second. The next
 	// reading waits for it. Default: it does nothing.
@@ -31,25 +32,29 @@ type Options struct {
 	// number are granted and not yet posted. Over a ledger with slow commits a group covers up to
 	// 250ms.
 	Group time.Duration
-	// Flush is how long results wait for others before they are written; default 20ms. A few results
-	// wait longer, up to 80ms.
+	// Flush is how long results wait for others before they are written; default 20ms. A few
+	// results wait longer, up to 80ms.
 	Flush time.Duration
 	// Tick is how often an idle number looks for segments and deferred deliveries; default 250ms.
 	// Busy numbers, and the list of runs, are looked at every 4 x Tick.
 	Tick time.Duration
 	// Request is the time-out of a POST; default 10s.
 	Request time.Duration
+	// Expiry is the time by which not_after and the window of a doubt are over; default: this
+	// machine's clock. While it is not known, no row expires and no doubt ends; intents after
+	// not_after are refused all the same.
+	Expiry clock.Source
 	// MaxInFlight is the most posts under way at once over a connection; default 512. The limit is
 	// lower while answers come quickly (mostUnanswered).
 	MaxInFlight int
 	// Backoff is the first wait after a refusal that may be retried; default 5s.
 	Backoff time.Duration
-	// Pace is the rate of a connection in messages per second; default 72, for tests. The daemon gives
-	// that of docs/limits.md#pace. 0: it or the tier is not known, and nothing is sent.
+	// Pace is the rate of a connection in messages per second; default 72, for tests. The daemon
+	// gives that of docs/limits.md#pace. 0: it or the tier is not known, and nothing is sent.
 	Pace func(connection string) float64
-	// Limit is the limit of a connection with the parts of Pace, from which its number learns how much
-	// of the limit has to be kept back (docs/limits.md#a-pace-that-learns). The limiter must be a
-	// throttle.Sharer. nil: the number keeps the pace of Pace.
+	// Limit is the limit of a connection with the parts of Pace, from which its number learns how
+	// much of the limit has to be kept back (docs/limits.md#a-pace-that-learns). The limiter must
+	// be a throttle.Sharer. nil: the number keeps the pace of Pace.
 	Limit func(connection string) throughput.Pace
 	// Origin is what holds can name of a connection: API key, company, account and portfolio; the
 	// sender adds the rest. Default: an account with the id of the connection, and nothing else.
@@ -59,13 +64,14 @@ type Options struct {
 	Quotas func(connection string, now time.Time) []Quota
 	// Counter leases the units of the quotas. It is required with Quotas.
 	Counter throttle.Counter
-	// Spent asks the ledger how many units of a quota's period are used. It is required with Quotas.
+	// Spent asks the ledger how many units of a quota's period are used. It is required with
+	// Quotas.
 	Spent func(ctx context.Context, q throttle.Quota) (int64, error)
 	// PlanEnds is the end of the hold that begins when the service says that the allowance of the
 	// connection's plan is used up; nil: the hold lasts an hour.
 	PlanEnds func(connection string, now time.Time) time.Time
-	// Tier is how many people the portfolio of a connection may reach in 24 hours (campaign.Tier). It
-	// is asked before each intent, so it may change. Default: no limit.
+	// Tier is how many people the portfolio of a connection may reach in 24 hours (campaign.Tier).
+	// It is asked before each intent, so it may change. Default: no limit.
 	Tier func(connection string) campaign.Tier
 	// Jitter may change a wait. Simulations use it so that no two timers share an instant
 	// (docs/protocol.md#simulation). Default: as given.

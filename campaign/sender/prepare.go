@@ -42,7 +42,7 @@ func (e *Engine) run(ctx context.Context, s campaign.Run) (*run, error) {
 		e.mu.Unlock()
 		e.o.Log.Info("run picked up", "run", s.ID(), "rows", s.Rows)
 	}
-	if r.observe() {
+	if r.observe(e.o.Expiry) {
 		for _, w := range e.workersOf(r) {
 			w.planner.poke.send()
 		}

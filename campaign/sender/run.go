@@ -8,6 +8,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/file"
 	"campaignd/campaign/plan"
+	"campaignd/internal/clock"
 )
 
 // run is a campaign.Run prepared for sending.
@@ -68,9 +69,9 @@ func compile(s campaign.Run) (*run, error) {
 
 // observe takes over what may change while a run is active. It reports whether its planners have
 // something to do because of that.
-func (r *run) observe() (changed bool) {
+func (r *run) observe(expiry clock.Source) (changed bool) {
 	changed = r.paused.Swap(false) // it is Ready or Running in the ledger: an operator resumed it
-	if r.expired(time.Now()) {
+	if now, known := expiry.Now(); known && r.expired(now) {
 		changed = changed || r.skipping.Load() == nil
 		r.skipRest(campaign.Expired)
 	}

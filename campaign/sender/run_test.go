@@ -52,6 +52,27 @@ schedule: {cron: "0 9 * * 1", timezone: Africa/Lagos}
 	}
 }
 
+// A clock that is 25 hours ahead does not end a run that may be sent for 24.
+func TestNoWrongClockExpiresARun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for what, c := range map[string]struct {
+			now  time.Time
+			ok   bool
+			want bool
+		}{
+			"not known":            {time.Time{}, false, false},
+			"before it, elsewhere": {time.Now().Add(-25 * time.Hour), true, false},
+			"after it, elsewhere":  {time.Now(), true, true},
+		} {
+			r := &run{notAfter: 24 * time.Hour, started: time.Now().Add(-25 * time.Hour)}
+			r.observe(func() (time.Time, bool) { return c.now, c.ok })
+			if got := r.skipping.Load() != nil; got != c.want {
+				t.Errorf("%s: expired %v, want %v", what, got, c.want)
+			}
+		}
+	})
+}
+
 // A run ends for good when it is cancelled or its time is up; over its budget, what was granted
 // goes out.
 func TestARunIsOverWhenItIsCancelledOrItsTimeIsUp(t *testing.T) {
@@ -69,7 +90,7 @@ func TestARunIsOverWhenItIsCancelledOrItsTimeIsUp(t *testing.T) {
 		} {
 			r := &run{notAfter: tt.notAfter, started: now.Add(-tt.age)}
 			r.paused.Store(true)
-			if !r.observe() || r.observe() {
+			if !r.observe(nil) || r.observe(nil) {
 				t.Errorf("%v of %v: want a change when it goes on, and none after that", tt.age, tt.notAfter)
 			}
 			var got campaign.SkipReason

@@ -14,6 +14,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
 	"campaignd/internal/client/resource"
+	"campaignd/internal/clock"
 	"campaignd/internal/command"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
@@ -125,7 +126,8 @@ func (p *program) withLedgerSession(ctx context.Context, why command.Purpose, do
 	if err != nil {
 		return err
 	}
-	d := &operator.Session{Ledger: l, Lists: lists, By: operator.LocalUser(), Repeats: c.Sending.Waits(), Rates: rates}
+	d := &operator.Session{Ledger: l, Lists: lists, By: operator.LocalUser(), Repeats: c.Sending.Waits(), Rates: rates,
+		Expiry: clock.Now(ctx, l, c.SharedLedger())}
 	d.Origins = func(ctx context.Context, h []campaign.Hold) func(string) campaign.Origin {
 		return numbers.Origins(ctx, c, h)
 	}

@@ -79,7 +79,7 @@ func (s *Server) expire(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		err := s.process.Uploads.Expire(time.Now())
+		err := s.process.Uploads.Expire(s.process.Session.Expiry.Before(uploads.KeptFor))
 		switch {
 		case err == nil:
 			failed = ""

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -17,6 +16,7 @@ import (
 	"campaignd/internal/client"
 	"campaignd/internal/operator"
 	"campaignd/internal/tracing"
+	"campaignd/internal/uploads"
 )
 
 // Server answers the API. Make it with New.
@@ -36,7 +36,7 @@ func New(ctx context.Context, p operator.Process) (*Server, error) {
 	s := &Server{process: p, mux: http.NewServeMux(), ctx: ctx, checks: make(chan struct{}, checksAtOnce)}
 	s.feed = newFeed((&observer{s: s, companies: map[campaign.RunNo]string{}}).poll, p.Log)
 	s.routes()
-	return s, errors.Join(p.Uploads.Clean(ctx), p.Uploads.Expire(time.Now()))
+	return s, errors.Join(p.Uploads.Clean(ctx), p.Uploads.Expire(p.Session.Expiry.Before(uploads.KeptFor)))
 }
 
 // Run polls the ledger for the streams of events, and removes old uploads, until ctx ends.

@@ -16,7 +16,7 @@ import (
 
 // newScheduler makes the scheduler of this process.
 func (d *Daemon) newScheduler() *schedule.Scheduler {
-	return schedule.New(schedule.Options{Config: d.cfg, Ledger: d.ledger, Service: d.client, Owner: d.owner, Log: d.log,
+	return schedule.New(schedule.Options{Config: d.cfg, Ledger: d.ledger, Service: d.client, Owner: d.owner, Log: d.log, Apart: d.clock.Apart,
 		Check: func(ctx context.Context, file string) func(*launch.Preflight) {
 			return d.checkLaunch(ctx, file, byFiring, nil)
 		},

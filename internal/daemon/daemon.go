@@ -21,10 +21,12 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/sender"
 	"campaignd/internal/audience"
+	"campaignd/internal/clock"
 	"campaignd/internal/commerce"
 	"campaignd/internal/config"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/backend"
+	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/connector"
 	"campaignd/internal/notify"
@@ -46,6 +48,7 @@ type Daemon struct {
 	makeConsole func(context.Context, operator.Process) (http.Handler, error)
 	log         *slog.Logger
 	ledger      campaign.Ledger
+	clock       *clock.Reference // by which what is over is deleted and expires
 	client      *connector.Set
 	asked       *recent // the client, for checks over the API; nil without one
 	limiter     limiter
@@ -122,11 +125,21 @@ func open(ctx context.Context, cfg *config.Config, o Options) (_ *Daemon, err er
 		return nil, err
 	}
 	d.closers = append(d.closers, d.ledger.Close)
+	d.clock = clock.New(clock.Options{Ledger: d.ledger, Shared: cfg.SharedLedger(), Service: func() (time.Time, bool) {
+		if d.client == nil {
+			return time.Time{}, false
+		}
+		return d.client.Clock()
+	}, Log: d.log})
+	if l, ok := d.ledger.(*sqlite.Ledger); ok {
+		l.Trust(func() bool { _, known := d.clock.Now(); return known })
+	}
 	if err := d.openAudiences(ctx); err != nil {
 		return nil, err
 	}
 	// Without a destination the notifier only tidies.
-	if d.notifier, err = notify.New(notify.Options{Ledger: d.ledger, Destinations: cfg.Destinations(), Log: d.log}); err != nil {
+	if d.notifier, err = notify.New(notify.Options{Ledger: d.ledger, Destinations: cfg.Destinations(),
+		Expiry: d.clock.Now, Log: d.log}); err != nil {
 		return nil, err
 	}
 	d.quotas = numbers.NewQuotas(cfg, d.directory, d.ledger, d.log)
@@ -180,7 +193,7 @@ func (d *Daemon) openIntake(ctx context.Context) error {
 		Peers: d.directory.Peers, Runs: d.ledger, Tiered: d.directory.Tiered, Heard: d.heard,
 		PerCompany: d.cfg.Suppressions.Scope == config.PerCompany, OptOut: d.cfg.OptOut(),
 		Sweep: time.Duration(d.cfg.Webhooks.Sweep), SweepTurn: sweep.ours, Seed: jitterSeed(d.owner), Log: d.log,
-		OnChange: d.numberChanged, Replay: d.oweReplay,
+		OnChange: d.numberChanged, Replay: d.oweReplay, Expiry: d.clock.Now, Apart: d.clock.Apart,
 	}); err != nil {
 		return err
 	}
@@ -232,7 +245,7 @@ func (d *Daemon) engine(only campaign.RunNo) (*sender.Engine, error) {
 		Flush: time.Duration(d.cfg.Sending.Flush), Tick: time.Duration(d.cfg.Sending.Tick), Request: time.Duration(d.cfg.Service.Timeout),
 		MaxInFlight: d.cfg.Sending.InFlight, Backoff: time.Duration(d.cfg.Sending.Backoff), Repeats: d.cfg.Sending.Waits(),
 		Pace: d.directory.Pace, Limit: d.directory.Limit, Origin: d.directory.Sending, Tier: d.directory.Tier, Log: d.log,
-		PlanEnds: d.quotas.PlanEnds,
+		PlanEnds: d.quotas.PlanEnds, Expiry: d.clock.Now,
 		Held: func(ctx context.Context, all []campaign.Hold) {
 			d.quotas.SeeHolds(all)
 			if d.holds != nil {
@@ -277,6 +290,8 @@ func (d *Daemon) send(ctx context.Context, e *sender.Engine) error {
 		})
 		return ended
 	}
+	d.clock.Look(ctx)
+	wg.Go(func() { d.clock.Run(intake) })
 	wg.Go(func() { d.notifier.Run(failed) })
 	wg.Go(func() { d.summarize(failed) })
 	if l, ok := d.ledger.(keeper); ok {

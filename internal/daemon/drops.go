@@ -36,7 +36,7 @@ func (d *Daemon) watcher(e *sender.Engine) (*drops.Watcher, error) {
 	}
 	w := &dropLauncher{d: d, e: e, service: &recent{Service: d.client}, folder: schedule.NewFolder(d.cfg.Campaigns)}
 	o := drops.Options{Ledger: d.ledger, Spool: spool, Launch: w.launch, Missing: w.missing, Owner: d.owner, Rates: d.rates, Page: d.page,
-		Lease: time.Duration(d.cfg.Sending.Lease), Log: d.log}
+		Lease: time.Duration(d.cfg.Sending.Lease), Expiry: d.clock.Now, Log: d.log}
 	for _, r := range d.cfg.Drops {
 		b, err := r.Open()
 		if err != nil {

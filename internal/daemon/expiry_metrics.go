@@ -13,14 +13,18 @@ var (
 		"How long the results of requests that are being written wait for the ledger; 0 while none waits.")
 	descPeople  = gauge("campaignd_tier_recipients", "People whom the portfolio may reach in 24 hours.", "portfolio")
 	descReached = gauge("campaignd_tier_used", "People whom the portfolio has reached in the last 24 hours.", "portfolio")
-	descExpiry  = gauge("campaignd_certificate_expiry_timestamp_seconds", "Unix time at which the certificate of a listener ends.", "listener")
+	descApart   = gauge("campaignd_clock_apart_seconds",
+		"How far the clock of this machine is ahead of the ledger's or the service's, if it is more than a minute; negative: behind.")
+	descExpiry = gauge("campaignd_certificate_expiry_timestamp_seconds", "Unix time at which the certificate of a listener ends.", "listener")
 )
 
 // nearMetrics reports what may soon be used up, expire or be late: the tiers of portfolios, the
-// certificates of the listeners, and how late the ledger is with results. Without an engine this
-// process sends nothing. While the ledger does not answer there is no tier_used.
+// certificates of the listeners, how late the ledger is with results, and how wrong the clock is.
+// Without an engine this process sends nothing. While the ledger does not answer there is no
+// tier_used.
 func (d *Daemon) nearMetrics(e *sender.Engine) collector {
 	return func(put emit) {
+		put(descApart, d.clock.Apart().Seconds())
 		for _, l := range []*listener{d.public, d.admin} {
 			if l == nil || l.certificate == nil {
 				continue

@@ -89,6 +89,7 @@ func TestWhatComesNearItsEndIsMeasured(t *testing.T) {
 	differ(t, scrape(t, d.nearMetrics(engine)), []string{
 		"campaignd_certificate_expiry_timestamp_seconds gauge",
 		`campaignd_certificate_expiry_timestamp_seconds{listener="listen.public"} 8.589934592e+09`,
+		"campaignd_clock_apart_seconds gauge", "campaignd_clock_apart_seconds 0",
 		"campaignd_ledger_lag_seconds gauge", "campaignd_ledger_lag_seconds 0",
 		"campaignd_tier_recipients gauge", `campaignd_tier_recipients{portfolio="pf_1"} 1000`,
 		"campaignd_tier_used gauge", `campaignd_tier_used{portfolio="pf_1"} 42`,

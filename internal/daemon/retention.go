@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/clock"
 )
 
 // Speed of the deletion. After a step, which is one segment, it rests retireRest times as long as
@@ -18,7 +19,8 @@ const (
 	retireFailing = time.Minute
 )
 
-// retain deletes the deliveries of old runs until ctx ends. One replica at a time does it.
+// retain deletes the deliveries of old runs until ctx ends. One replica at a time does it, and none
+// whose clock is wrong.
 func (d *Daemon) retain(ctx context.Context) {
 	keep := d.cfg.Retention.Deliveries.Std()
 	if keep == 0 {
@@ -34,11 +36,16 @@ func (d *Daemon) retain(ctx context.Context) {
 			return
 		case <-time.After(wait):
 		}
+		now, known := d.clock.Now()
+		if !known {
+			wait = clock.Every
+			continue
+		}
 		if wait = retireEvery; !t.ours(ctx) {
 			continue
 		}
 		began := time.Now()
-		n, err := d.ledger.Retire(ctx, began.Add(-keep))
+		n, err := d.ledger.Retire(ctx, now.Add(-keep))
 		switch {
 		case ctx.Err() != nil:
 			return

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -130,7 +131,7 @@ var _ keeper = (*sqlite.Ledger)(nil)
 // ready returns an error when the ledger or the limiter does not answer, when the ledger's file is
 // gone, or when the ledger went back in time and is not quarantined yet. Without the limiter, or
 // before the quarantine, nothing is sent, but webhooks are still taken: a process that takes them
-// stays ready, with a note.
+// stays ready, with a note. So does one whose clock is wrong.
 func (d *Daemon) ready() (note string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
@@ -143,8 +144,9 @@ func (d *Daemon) ready() (note string, err error) {
 	if _, err := d.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true, Limit: 1}); err != nil {
 		return "", err
 	}
+	note = d.clock.Fault()
 	if d.cfg.Role == config.RoleIntake {
-		return "", nil
+		return note, nil
 	}
 	if l, ok := d.ledger.(restorable); ok {
 		err = l.Restored(ctx)
@@ -153,9 +155,9 @@ func (d *Daemon) ready() (note string, err error) {
 		err = r.Ping(ctx)
 	}
 	if d.intake != nil && (errors.Is(err, ledger.ErrRestored) || errors.Is(err, throttle.ErrUnavailable)) {
-		return "nothing is sent: " + err.Error(), nil
+		return strings.TrimPrefix(note+"\nnothing is sent: "+err.Error(), "\n"), nil
 	}
-	return "", err
+	return note, err
 }
 
 // numbersEvery is how often the service is asked for its numbers, so that a changed rate, tier or

@@ -122,7 +122,7 @@ func (t *task) bring(ctx context.Context) (err error) {
 		}
 		t.tidy(os.RemoveAll(t.dir))
 		return nil
-	case lost && time.Since(t.f.TakenAt) > awaitList:
+	case lost && t.f.TakenAt.Before(t.o.Expiry.Before(awaitList)):
 		return &Refused{Code: "list_lost", Message: fmt.Sprintf("the file was removed or replaced before the import of %s had ended, "+
 			"so the run is cancelled and has sent nothing; drop the list again", t.own.ID())}
 	case lost:

@@ -15,6 +15,7 @@ import (
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
 	"campaignd/campaign/reception"
+	"campaignd/internal/clock"
 	"campaignd/reporting"
 )
 
@@ -78,7 +79,10 @@ type Options struct {
 	// Owner and Lease are those of the jobs of this process. Lease must be positive.
 	Owner string
 	Lease time.Duration
-	Log   *slog.Logger
+	// Expiry is the time by which a list that was lost is given up; default: this machine's clock.
+	// While it is not known, none is.
+	Expiry clock.Source
+	Log    *slog.Logger
 }
 
 // launchesAtOnce bounds the files that a process works on: each import takes a core and 16 bytes a

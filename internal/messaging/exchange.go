@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"campaignd/internal/mutant"
@@ -24,7 +25,11 @@ type Exchange struct {
 	pool      *pool // of the connections for messages; nil: ExchangeOptions.Transport sends
 	timeout   time.Duration
 	buffers   sync.Pool // of *[]byte, for answers to messages
+	heard     atomic.Pointer[heard]
 }
+
+// heard is the clock of the service in an answer, and when the answer came.
+type heard struct{ date, at time.Time }
 
 // ExchangeOptions configure an Exchange. Base, Timeout, MaxInFlight and IdleTimeout are required.
 type ExchangeOptions struct {
@@ -188,9 +193,22 @@ func (x *Exchange) Ask(ctx context.Context, d time.Duration, req *http.Request) 
 		return Answer{}, e
 	}
 	defer resp.Body.Close()
+	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+		x.heard.Store(&heard{date.Add(500 * time.Millisecond), time.Now()}) // whole seconds (RFC 9110, section 6.6.1)
+	}
 	a := Answer{Status: resp.StatusCode, Header: resp.Header}
 	a.Body, a.Err = read(resp.Body, nil, maxListing)
 	return a, nil
+}
+
+// Clock returns the time by the service's clock, as the last answer to Ask and the time since tell
+// it; false: there was no answer with a Date.
+func (x *Exchange) Clock() (time.Time, bool) {
+	h := x.heard.Load()
+	if h == nil {
+		return time.Time{}, false
+	}
+	return h.date.Add(time.Since(h.at)), true
 }
 
 // within gives ctx the deadline d from now, unless the deadline of ctx is earlier.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/clock"
 	"campaignd/internal/messaging"
 )
 
@@ -29,7 +30,10 @@ type Ledger interface {
 type Options struct {
 	Ledger       Ledger
 	Destinations []Destination
-	Log          *slog.Logger
+	// Expiry is the time by which notifications are too old; default: this machine's clock. While
+	// it is not known, none is deleted or given up.
+	Expiry clock.Source
+	Log    *slog.Logger
 }
 
 const (
@@ -98,6 +102,10 @@ func (s *Sender) Run(ctx context.Context) {
 // destination is not in the configuration. A replica with an older configuration gives up none of a
 // new destination, because another replica sends those within seconds.
 func (s *Sender) tidy(ctx context.Context) error {
+	now, known := s.o.Expiry.Now()
+	if !known {
+		return nil
+	}
 	all, err := s.o.Ledger.NotificationBacklogs(ctx)
 	if err != nil {
 		return err
@@ -109,7 +117,7 @@ func (s *Sender) tidy(ctx context.Context) error {
 		}
 		for more := true; more && ctx.Err() == nil; {
 			left, err := s.o.Ledger.Notifications(ctx, campaign.NotificationFilter{Destination: b.Destination,
-				Due: time.Now().Add(-giveUp), Limit: batch})
+				Due: now.Add(-giveUp), Limit: batch})
 			if err != nil {
 				return err
 			}
@@ -121,7 +129,7 @@ func (s *Sender) tidy(ctx context.Context) error {
 			}
 		}
 	}
-	_, err = s.o.Ledger.TidyNotifications(ctx, time.Now().Add(-keepFor))
+	_, err = s.o.Ledger.TidyNotifications(ctx, now.Add(-keepFor))
 	return err
 }
 

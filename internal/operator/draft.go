@@ -31,7 +31,7 @@ func (d *Session) NewDraft(ctx context.Context, f File) (campaign.Draft, error) 
 	}
 	now := time.Now().UTC()
 	dr := campaign.Draft{ID: random(sessionBytes), Owner: d.By, Campaign: f.Definition.Name, Source: f.Source, CreatedAt: now}
-	return dr, d.Ledger.AddDraft(ctx, dr, now.Add(-draftFor), mostDrafts)
+	return dr, d.Ledger.AddDraft(ctx, dr, d.Expiry.Before(draftFor), mostDrafts)
 }
 
 func (d *Session) ofEveryCompany(what string) error {
@@ -44,7 +44,7 @@ func (d *Session) ofEveryCompany(what string) error {
 // Draft returns a draft of the operator's own. Another one's is campaign.ErrNoDraft.
 func (d *Session) Draft(ctx context.Context, id string) (campaign.Draft, error) {
 	dr, err := d.Ledger.Draft(ctx, id)
-	if err == nil && (d.Company != "" || dr.Owner != d.By || time.Since(dr.CreatedAt) >= draftFor) {
+	if err == nil && (d.Company != "" || dr.Owner != d.By || !dr.CreatedAt.After(d.Expiry.Before(draftFor))) {
 		err = campaign.ErrNoDraft
 	}
 	if err != nil {
@@ -57,7 +57,7 @@ func (d *Session) Draft(ctx context.Context, id string) (campaign.Draft, error) 
 func (d *Session) Drafts(ctx context.Context) (open []campaign.Draft, err error) {
 	all, err := d.Ledger.Drafts(ctx, d.By)
 	for _, dr := range all {
-		if dr.Run == "" && time.Since(dr.CreatedAt) < draftFor {
+		if dr.Run == "" && dr.CreatedAt.After(d.Expiry.Before(draftFor)) {
 			open = append(open, dr)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/reception"
 	"campaignd/internal/client/resource"
+	"campaignd/internal/clock"
 	"campaignd/reporting"
 )
 
@@ -38,6 +39,9 @@ type Session struct {
 	Allowances func(ctx context.Context, connections []string) ([]resource.Allowance, error)
 	// Service is the messaging service, for what the ledger cannot tell; nil: none is configured.
 	Service Service
+	// Expiry is the time by which drafts and sessions are too old; nil: this machine's clock. While it
+	// is not known, none is deleted.
+	Expiry clock.Source
 	// Lists are the lists of audiences, which may have a number that is erased; nil: there are none.
 	Lists Lists
 	// Configured reports whether the configuration names a connection; nil: it names none.

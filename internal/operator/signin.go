@@ -70,7 +70,7 @@ func (d *Session) begin(ctx context.Context, key string, once bool) (secret stri
 			return "", err
 		}
 	}
-	return secret, d.Ledger.AddSession(ctx, s, now.Add(-SessionFor))
+	return secret, d.Ledger.AddSession(ctx, s, d.Expiry.Before(SessionFor))
 }
 
 // sessionID names a session in lists and in the log of actions. It opens nothing.

@@ -16,6 +16,7 @@ import (
 	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/campaign/sender"
+	"campaignd/internal/clock"
 )
 
 // Every is how often the campaign folder is read and due firings are launched. The times of
@@ -109,22 +110,16 @@ func (sc *Scheduler) fireDue(ctx context.Context, l *Launcher, e *sender.Engine,
 	}
 }
 
-// maxSkew is how far this machine's clock may differ from the ledger's. A replica with a clock that
-// is further ahead would fire before the others.
-const maxSkew = time.Minute
-
-var errSkew = errors.New("this machine's clock differs from the ledger's by more than a minute")
-
-// clockAgrees reports whether this machine's clock is within maxSkew of the ledger's. It logs once
-// that it is not, or that the ledger does not tell.
+// clockAgrees reports whether this machine's clock is within clock.Most of the ledger's: a replica
+// with a clock that is further ahead would fire before the others. It logs once that it is not, or
+// that the ledger does not tell.
 func (sc *Scheduler) clockAgrees(ctx context.Context, l *Launcher) bool {
-	asked := time.Now()
-	at, err := sc.o.Ledger.Clock(ctx)
-	if err == nil && max(asked.Sub(at), time.Until(at)) > maxSkew { // the answer may have taken long
-		err = errSkew
+	at, ahead, err := clock.Read(ctx, sc.o.Ledger)
+	if err == nil && (ahead.Abs() > clock.Most || sc.o.Apart != nil && sc.o.Apart() != 0) {
+		err = clock.ErrApart
 	}
 	if l.isNew("clock", err) && ctx.Err() == nil {
-		sc.o.Log.Error("no schedule fires here until the clocks agree", "err", err, "clock", asked.UTC(), "ledger", at)
+		sc.o.Log.Error("no schedule fires here until the clocks agree", "err", err, "clock", time.Now().UTC(), "ledger", at)
 	}
 	return err == nil
 }

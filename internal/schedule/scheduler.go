@@ -28,7 +28,11 @@ type Options struct {
 	Service messaging.Service
 	Owner   string // names the process in leases
 	Log     *slog.Logger
-	// Check returns what the firing of a campaign file does with its preflight: it logs the warnings.
+	// Apart is how far this machine's clock is known to be wrong (clock.Reference); nil: it is not
+	// known.
+	Apart func() time.Duration
+	// Check returns what the firing of a campaign file does with its preflight: it logs the
+	// warnings.
 	Check func(ctx context.Context, file string) func(*launch.Preflight)
 	// Audiences makes the lists of audiences; nil: no campaign has one.
 	Audiences *audience.Lists
@@ -42,7 +46,8 @@ type Scheduler struct {
 	failing faults.Known // of firings, by campaign
 
 	mu sync.Mutex
-	// ahead is the time to come at which a quarantine is recorded, aheadSeen when that was seen first.
+	// ahead is the time to come at which a quarantine is recorded, aheadSeen when that was seen
+	// first.
 	ahead, aheadSeen time.Time
 	good             []Scheduled // the campaigns that Run fires
 }

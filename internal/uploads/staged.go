@@ -317,12 +317,12 @@ func hashOf(ctx context.Context, path string) (string, error) {
 	return "", ctx.Err()
 }
 
-// Expire removes the lists without a new part for KeptFor.
-func (f *Folder) Expire(now time.Time) error {
+// Expire removes the lists without a new part since before.
+func (f *Folder) Expire(before time.Time) error {
 	all, err := f.all()
 	errs := []error{err}
 	for _, info := range all {
-		if hash := strings.TrimPrefix(info.Name(), stagedPrefix); now.Sub(info.ModTime()) > KeptFor {
+		if hash := strings.TrimPrefix(info.Name(), stagedPrefix); info.ModTime().Before(before) {
 			if err := f.Remove(hash); err != nil {
 				errs = append(errs, err)
 			}

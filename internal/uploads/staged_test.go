@@ -175,13 +175,13 @@ func TestAListIsForgottenADayAfterItsLastPart(t *testing.T) {
 	if err := os.WriteFile(other, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Expire(u.ExpiresAt.Add(-time.Second)); err != nil {
+	if err := s.Expire(u.ExpiresAt.Add(-time.Second - KeptFor)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Look(hash); err != nil {
 		t.Errorf("before its end: got %v, want the list", err)
 	}
-	if err := s.Expire(u.ExpiresAt.Add(time.Second)); err != nil {
+	if err := s.Expire(u.ExpiresAt.Add(time.Second - KeptFor)); err != nil {
 		t.Fatal(err)
 	}
 	_, err = s.Look(hash)

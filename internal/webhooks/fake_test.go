@@ -28,6 +28,7 @@ type memory struct {
 	fail    error
 	gate    chan struct{} // Apply waits until it can receive, or its context ends
 	sweeps  []time.Time
+	by      []time.Time // by which the sweeps deleted
 	swept   campaign.Swept
 
 	listened []reception.Span
@@ -71,9 +72,10 @@ func (m *memory) Apply(ctx context.Context, e campaign.Events) (campaign.Applied
 	return campaign.Applied{Matched: len(e.Statuses)}, nil
 }
 
-func (m *memory) Sweep(context.Context, time.Time) (campaign.Swept, error) {
+func (m *memory) Sweep(_ context.Context, now time.Time) (campaign.Swept, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.by = append(m.by, now)
 	m.sweeps = append(m.sweeps, time.Now())
 	return m.swept, m.fail
 }

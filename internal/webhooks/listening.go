@@ -19,6 +19,10 @@ func (i *Intake) listenUntil(ctx context.Context) {
 	lasting := context.WithoutCancel(ctx)
 	var span reception.Span
 	record := func(final bool) {
+		if i.o.Apart != nil && i.o.Apart() != 0 {
+			span = reception.Span{}
+			return
+		}
 		ctx, cancel := context.WithTimeout(lasting, listenTime)
 		defer cancel()
 		if span.Until = time.Now().UTC(); span.Since.IsZero() {

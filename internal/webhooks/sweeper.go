@@ -34,7 +34,7 @@ func (i *Intake) sweepUntil(ctx context.Context) {
 			}
 			continue
 		}
-		swept, err := i.ledger.Sweep(sweeping, time.Now().UTC())
+		swept, err := i.ledger.Sweep(sweeping, i.o.Expiry.Before(0).UTC())
 		cancel()
 		if ctx.Err() != nil {
 			return

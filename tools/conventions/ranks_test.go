@@ -100,6 +100,7 @@ var ranks = map[string]int{
 	"internal/safeopen":    10,
 	"internal/secret":      10,
 	"internal/spreadsheet": 10,
+	"internal/clock":       10,
 	"internal/tracing":     10,
 	"internal/version":     10,
 }

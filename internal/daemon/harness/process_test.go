@@ -20,8 +20,8 @@ var (
 	seed  = flag.Uint64("seed", 1, "seed of the list, the faults and the kills")
 	kills = flag.Int("kills", 46, "number of processes that are killed in the long run, at least 40")
 
-	// binary is campaignd with the crash points of internal/mutant and the mutations of tools/mutate.
-	// TestMain builds it once.
+	// binary is campaignd with the crash points of internal/mutant, the mutations of tools/mutate, and
+	// the clock of tools/skew. TestMain builds it once.
 	binary string
 )
 
@@ -41,6 +41,7 @@ func buildAndRun(m *testing.M) int {
 	mutations := filepath.Join(dir, "mutations")
 	for _, command := range []*exec.Cmd{
 		exec.Command("go", "run", "campaignd/tools/mutate", "-overlay", mutations),
+		exec.Command("go", "run", "campaignd/tools/skew", filepath.Join(mutations, "overlay.json")),
 		exec.Command("go", "build", "-tags", "mutants", "-overlay", filepath.Join(mutations, "overlay.json"), "-o", binary,
 			"campaignd/cmd/campaignd"),
 	} {

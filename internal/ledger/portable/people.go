@@ -22,8 +22,12 @@ const (
 // more.
 const forgetEvery = time.Minute
 
-// ForgetPeople deletes some of what no limit counts any more, from time to time.
+// ForgetPeople deletes some of what no limit counts any more, from time to time. It deletes nothing
+// while now, by which all of it is too old, is zero.
 func (l *Ledger) ForgetPeople(ctx context.Context, now time.Time) error {
+	if now.IsZero() {
+		return nil
+	}
 	last := l.forgotAt.Load()
 	due := last == 0 || now.Sub(ledger.TimeOf(last)) >= forgetEvery || now.Before(ledger.TimeOf(last))
 	if !due || !l.forgotAt.CompareAndSwap(last, ledger.Millis(now)) {

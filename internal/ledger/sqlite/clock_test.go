@@ -74,3 +74,18 @@ func TestTheClockOfALedgerIsNeverSetBack(t *testing.T) {
 		t.Errorf("got the clock %s, %v, and %s for events; want %s", at, err, l.clock(), ahead)
 	}
 }
+
+// A clock that is wrong leaves no time to come in the ledger.
+func TestAWrongClockIsNotTheNewestTime(t *testing.T) {
+	t.Parallel()
+	l := openTest(t, ledger.Options{})
+	for _, right := range []bool{false, true} {
+		l.Trust(func() bool { return right })
+		if err := l.ReportLanes(t.Context(), "a", nil); err != nil {
+			t.Fatalf("report: got %v, want no error", err)
+		}
+		if got := l.aliveAt.Load() != 0; got != right {
+			t.Errorf("a clock that is right: %v: the ledger has its time %v, want %v", right, got, right)
+		}
+	}
+}

@@ -39,6 +39,7 @@ type Ledger struct {
 	adoptedTo atomic.Int64   // the recipient's key up to which the search for adoptions has come; 0: it starts anew
 	tiers     ledger.Tiers
 	aliveAt   atomic.Int64 // the newest time in the ledger, in milliseconds
+	trusted   func() bool  // reports whether this machine's clock is right; nil: it is
 
 	restored atomic.Pointer[error] // why the ledger waits for its quarantine; nil when it does not
 	gone     atomic.Pointer[error] // why the open files are not those at path; nil while they are (Look)

@@ -105,6 +105,9 @@ func (c *Client) GoString() string { return c.String() }
 // Close closes the idle connections. The Client can still be used.
 func (c *Client) Close() { c.exchange.Close() }
 
+// Clock returns the time by the clock of the other side; false: it has not answered.
+func (c *Client) Clock() (time.Time, bool) { return c.exchange.Clock() }
+
 // Warm makes a connection for messages if there is none. It blocks for at most Options.Timeout.
 func (c *Client) Warm(ctx context.Context) error { return c.exchange.Warm(ctx) }
 

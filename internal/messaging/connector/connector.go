@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/cloud"
@@ -32,6 +33,7 @@ type wire interface {
 	Warm(context.Context) error
 	CreateTemplate(context.Context, string, messaging.TemplateRecord, string) (messaging.TemplateRecord, error)
 	Close()
+	Clock() (time.Time, bool)
 }
 
 // all returns the connectors that are there.
@@ -74,6 +76,16 @@ func (s *Set) Send(ctx context.Context, m *messaging.Message) (messaging.Receipt
 		return messaging.Receipt{}, cloud.NotSent(err)
 	}
 	return w.Send(ctx, m)
+}
+
+// Clock returns the time by the clock of a service that has answered; false: none has.
+func (s *Set) Clock() (at time.Time, ok bool) {
+	for _, w := range s.all() {
+		if at, ok = w.Clock(); ok {
+			return at, true
+		}
+	}
+	return at, false
 }
 
 // Warm makes a connection for messages of each connector.
