@@ -20,7 +20,8 @@ import (
 var (
 	mobileWords = []string{"mobile", "mobil", "mobilnummer", "mobilfunk", "mobiltelefon", "handy", "handynummer", "cell", "cellphone",
 		"cellular", "whatsapp", "movil", "celular", "telemovel", "portable", "gsm", "msisdn", "sms"}
-	phoneWords = []string{"phone", "phonenumber", "telephone", "tel", "telefon", "telefonnummer", "rufnummer", "festnetz", "telefono",
+	whatsAppWords = []string{"whatsapp"}
+	phoneWords    = []string{"phone", "phonenumber", "telephone", "tel", "telefon", "telefonnummer", "rufnummer", "festnetz", "telefono",
 		"telefone",
 		"telephon", "fon", "numero"}
 	countryWords = []string{"country", "countrycode", "land", "pays", "pais", "paese", "nation"}
@@ -35,6 +36,7 @@ var (
 func words(name string) []string {
 	var b strings.Builder
 	small := false
+	name = strings.ReplaceAll(name, "WhatsApp", "Whatsapp") // one word
 	for _, r := range norm.NFD.String(name) {
 		switch {
 		case unicode.Is(unicode.Mn, r):
@@ -55,19 +57,22 @@ func hasWord(name []string, list []string) bool {
 	return slices.ContainsFunc(name, func(w string) bool { return slices.Contains(list, w) })
 }
 
-// likelyPhones are the columns that probably hold a phone number, mobile ones first.
+// likelyPhones are the columns that probably hold a phone number: those of WhatsApp first, then
+// mobile ones.
 func likelyPhones(names []string) (columns []int) {
-	var other []int
+	var mobile, other []int
 	for i, name := range names {
 		switch w := words(name); {
 		case hasWord(w, otherWords) || hasWord(w, countryWords):
-		case hasWord(w, mobileWords):
+		case hasWord(w, whatsAppWords):
 			columns = append(columns, i)
+		case hasWord(w, mobileWords):
+			mobile = append(mobile, i)
 		case hasWord(w, phoneWords) || slices.Contains(toAliases, foldName(name)):
 			other = append(other, i)
 		}
 	}
-	return append(columns, other...)
+	return append(append(columns, mobile...), other...)
 }
 
 // likelyCountry is the first column that probably holds a country; -1: none.

@@ -39,6 +39,7 @@ type header struct {
 	columns  map[string]int // field, variable or column name -> column; -1: several columns have the name
 	unread   []int          // further columns that look like a phone
 	hide     bool           // Options.HideNames
+	mapped   bool           // Options.Columns maps the phone
 }
 
 // keys are the names of the columns for gocsv. The list's own names are not used: a second column
@@ -105,9 +106,14 @@ func readHeader(record []string, file string, line int, o Options) (*header, err
 // mapColumns sets the fields: as o.Columns maps them, else by the aliases.
 func (h *header) mapColumns(o Options, fail func(message, remedy string) error) error {
 	mapped := make(map[string][]int, len(o.Columns))
+	none := map[string]bool{}
 	for _, field := range slices.Sorted(maps.Keys(o.Columns)) { // so that the same list always gets the same error
 		for _, name := range o.Columns[field] {
 			want := strings.TrimSpace(name)
+			if want == "" && field != FieldTo {
+				none[field] = true
+				continue
+			}
 			i, ok := h.columns[want]
 			if !ok {
 				if slices.ContainsFunc(h.names, looksLikePhone) {
@@ -123,7 +129,7 @@ func (h *header) mapColumns(o Options, fail func(message, remedy string) error) 
 		}
 	}
 	if to := mapped[FieldTo]; len(to) > 0 {
-		h.to, h.more = to[0], to[1:]
+		h.to, h.more, h.mapped = to[0], to[1:], true
 	} else {
 		found := h.alias(toAliases)
 		switch {
@@ -153,7 +159,7 @@ func (h *header) mapColumns(o Options, fail func(message, remedy string) error) 
 	}{{FieldCountry, countryAliases, &h.country}, {FieldTimezone, timezoneAliases, &h.timezone}} {
 		if i := mapped[f.name]; len(i) > 0 {
 			*f.at = i[0]
-		} else if found := h.alias(f.aliases); len(found) == 1 && found[0] != h.to && !slices.Contains(h.more, found[0]) {
+		} else if found := h.alias(f.aliases); !none[f.name] && len(found) == 1 && found[0] != h.to && !slices.Contains(h.more, found[0]) {
 			*f.at = found[0]
 		}
 	}

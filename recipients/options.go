@@ -19,12 +19,13 @@ type Options struct {
 	// DefaultRegion is an ISO 3166 alpha-2 code, such as NG, for rows that name no country. Without
 	// it, a number without + is invalid.
 	DefaultRegion string
-	// International reads a number without + of a row without a region as a country code and the rest.
+	// International reads a number without + as a country code and the rest. Only a number that cannot
+	// be read so is one of the country of its row.
 	International bool
 	// Validate is none, possible or valid; "" is valid. The Validate constants say what they check.
 	Validate string
 	// Columns maps a field (to, country, timezone) or a variable to the name of a column; to may have
-	// several.
+	// several. country or timezone "" says that no column is one, whatever its name.
 	Columns map[string]Names
 	// Skip is how many lines of the file stand above the header, SkipBelow how many records right
 	// below it are no recipients, and SkipLast how many at the end.

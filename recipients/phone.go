@@ -32,6 +32,7 @@ type Phones struct {
 	level     string // one of the Validate constants
 	region    string // ISO 3166, or ""
 	codes     bool   // Options.International: a number without + begins with its country code
+	homeless  Homeless
 	remedy    string // for a number of an unknown country
 	plans     map[int]*numbering
 	last      *numbering        // the plan used last: most lists have numbers of one country
@@ -187,6 +188,11 @@ func (p *Phones) plan(e164 string) (*numbering, string) {
 
 // local reads a number without +.
 func (p *Phones) local(s, digits, country string) (string, int64, *Fault) {
+	if p.codes { // what a person wrote comes before a column that was found by its name
+		if to, key, fault := p.bare(s, strings.TrimPrefix(digits, "00")); fault == nil {
+			return to, key, nil
+		}
+	}
 	region := p.region
 	if strings.TrimSpace(country) != "" {
 		if region = p.countryOf(country); region == "" {
@@ -199,10 +205,21 @@ func (p *Phones) local(s, digits, country string) (string, int64, *Fault) {
 		return p.national(s, digits, region)
 	case p.codes:
 		return p.bare(s, strings.TrimPrefix(digits, "00"))
-	case strings.HasPrefix(digits, "00"):
+	}
+	p.homeless.Rows++
+	if _, _, fault := p.bare(s, strings.TrimPrefix(digits, "00")); fault == nil {
+		p.homeless.Coded++
+	}
+	if strings.HasPrefix(digits, "00") {
 		return "", 0, invalid(s, "begins with 00, an international prefix of some countries only", "write + instead of 00")
 	}
 	return "", 0, invalid(s, "has no + and country code, so its country is unknown", p.remedy)
+}
+
+// Homeless counts the numbers without + whose country is not known.
+type Homeless struct {
+	Rows  int64
+	Coded int64 // those that Options.International would read
 }
 
 // bare reads a number that begins with its country code. It must be a valid one, since a national

@@ -20,6 +20,7 @@ type Reader struct {
 	limits  Limits
 	header  *header
 	abroad  Abroad
+	remarks int // see Remarks
 	phones  *Phones
 	guard   *guard
 	csv     *csv.Reader
@@ -208,6 +209,24 @@ type Abroad struct {
 // Abroad returns the rows of this kind that were read so far.
 func (l *Reader) Abroad() Abroad { return l.abroad }
 
+// Homeless returns the numbers without + and without a country that were read so far.
+func (l *Reader) Homeless() Homeless { return l.phones.homeless }
+
+// WhatsApp returns a column that is named after WhatsApp and not read, beside the column that is
+// read for the phone because of its name; "" for none, or if Options.Columns names the phone.
+func (l *Reader) WhatsApp() (unread, read string) {
+	for _, i := range l.header.unread {
+		if !l.header.mapped && hasWord(words(l.header.names[i]), whatsAppWords) {
+			return l.header.names[i], l.header.names[l.header.to]
+		}
+	}
+	return "", ""
+}
+
+// Remarks returns how many of the records that Next returned last are no recipients, such as totals
+// or a line that says who made the export.
+func (l *Reader) Remarks() int { return l.remarks }
+
 // Dialect returns how the list is written.
 func (l *Reader) Dialect() Dialect { return l.dialect }
 
@@ -220,6 +239,9 @@ func (l *Reader) Next() (*Row, error) {
 		return nil, l.err
 	}
 	row := l.ahead[0]
+	if l.remarks++; !remark(row) {
+		l.remarks = 0
+	}
 	l.ahead = l.ahead[:copy(l.ahead, l.ahead[1:])]
 	return row, nil
 }

@@ -1,6 +1,8 @@
 package recipients
 
 import (
+	"errors"
+	"io"
 	"strings"
 )
 
@@ -13,6 +15,10 @@ type Sketch struct {
 	// Rows is how many rows were looked at, at most 1000; Local how many of their numbers have neither
 	// + nor a country.
 	Rows, Local int
+	// Coded is how many of the Local ones would be read as a country code and a number.
+	Coded int
+	// SkipLast is Options.SkipLast; 0 for a list of more than 1000 rows, whose end was not read.
+	SkipLast int
 }
 
 // Look reads the header and the first rows of the list at path, and finds the header below titles.
@@ -49,6 +55,9 @@ func Look(path string) (Sketch, error) {
 	}
 	for s.Rows < 1000 {
 		row, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			s.SkipLast = r.Remarks()
+		}
 		if err != nil {
 			break // a fault further down is for `check` to tell
 		}
@@ -59,5 +68,6 @@ func Look(path string) (Sketch, error) {
 			s.Local++
 		}
 	}
+	s.Coded = int(r.Homeless().Coded)
 	return s, r.Close()
 }

@@ -107,6 +107,21 @@ func (l *Reader) hasPhone(row *Row) bool {
 	return fault == nil
 }
 
+// remark reports whether a faulted row is no recipient: its record is broken or looks like totals,
+// or its only text has no number.
+func remark(row *Row) bool {
+	if row.Fault == nil {
+		return false
+	}
+	filled, only := 0, ""
+	for _, cell := range row.Cells {
+		if strings.TrimSpace(cell) != "" {
+			filled, only = filled+1, cell
+		}
+	}
+	return row.Fault.Kind == MalformedRow && filled < len(row.Cells) || filled == 1 && len(row.Cells) > 1 && !looksLikePhone(only)
+}
+
 // totals are the words with which a row of totals begins.
 var totals = []string{"total", "totals", "subtotal", "sum", "sums", "count", "summe", "gesamt", "gesamtsumme", "anzahl", "totaux",
 	"somme", "suma", "soma"}
@@ -126,7 +141,7 @@ func (l *Reader) noRecipient(row *Row) string {
 		case strings.TrimSpace(cell) == "":
 			continue
 		case len(w) > 0 && (slices.Contains(totals, w[0]) || len(w) > 1 && w[0] == "grand" && slices.Contains(totals, w[1])):
-			return fmt.Sprintf("line %d: this looks like a row of totals; leave it out with recipients.skip_last: 1", row.Line)
+			return fmt.Sprintf("line %d: this looks like a row of totals; leave it out with recipients.skip_last", row.Line)
 		}
 		break
 	}

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"campaignd/internal/messaging"
 	"campaignd/internal/sentence"
@@ -57,6 +59,9 @@ func (d *Draft) YAML() string {
 	if d.List.Skip > 0 {
 		line("  skip: %d", d.List.Skip)
 	}
+	if d.List.SkipLast > 0 {
+		line("  skip_last: %d", d.List.SkipLast)
+	}
 	line("  columns:")
 	to := make([]string, len(d.List.To))
 	for i, name := range d.List.To {
@@ -76,7 +81,11 @@ func (d *Draft) YAML() string {
 	for _, missing := range open {
 		line("    # %s", missing)
 	}
-	if d.List.Local > 0 {
+	switch most := d.List.Coded*2 > d.List.Local; {
+	case most && d.List.Country == "":
+		line("  # %s no + and no country, and %d of them would be read with their country code: set international: true",
+			sentence.Count(d.List.Local, "number has", "numbers have"), d.List.Coded)
+	case d.List.Local > 0:
 		line("  # %s no + and no country: set default_region: DE (where they are dialled), or international: true",
 			sentence.Count(d.List.Local, "number has", "numbers have"))
 	}
@@ -135,8 +144,10 @@ func (d *Draft) column(variable string) (as, column string) {
 	as = variable
 	wanted := []string{folded(variable)}
 	switch {
-	case variable == "1":
+	case variable == "1" && (d.Record == nil || greets(d.Record.Component("BODY"))):
 		as, wanted = "first_name", firstNames
+	case variable == "1":
+		wanted = nil
 	case !isIdentifier(variable):
 		as = "variable_" + strings.Map(func(r rune) rune {
 			if isIdentifier("a" + string(r)) {
@@ -155,6 +166,29 @@ func (d *Draft) column(variable string) (as, column string) {
 		as = "variable_1"
 	}
 	return as, ""
+}
+
+// greeting matches the words of a greeting at the end of a text, in the languages of firstNames and
+// some more.
+var greeting = regexp.MustCompile(`(?i)(^|[^\pL])(hi|hey|hello|dear|good (morning|afternoon|evening)|welcome( back)?|thanks|thank you|hallo|liebe[r]?|guten tag|servus|moin|` +
+	`bonjour|salut|cher|chère|hola|estimad[oa]|querid[oa]|buenos días|olá|oi|prezad[oa]|bom dia|ciao|salve|gentile|buongiorno|beste|merhaba|halo|hai)[ ,]*[*_]*$`)
+
+// greets reports whether the first variable of a text is addressed as a person, and its example, if
+// there is one, may be a name.
+func greets(body messaging.Component) bool {
+	before, after, found := strings.Cut(body.Text, "{{1}}")
+	if !found {
+		return false
+	}
+	if all := body.Example.BodyText; len(all) > 0 && len(all[0]) > 0 {
+		example := all[0][0]
+		if strings.ContainsFunc(example, unicode.IsDigit) || strings.ContainsAny(example, "@%/#") || len(strings.Fields(example)) > 3 {
+			return false
+		}
+	}
+	after = strings.TrimLeft(after, "*_ ")
+	first := strings.Trim(before, " *_\n") == "" && strings.IndexAny(after, ",!") == 0 // "{{1}}, your order"
+	return first || greeting.MatchString(before)
 }
 
 // folded is the form in which names are compared here: letters and digits in lower case.

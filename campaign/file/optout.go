@@ -68,9 +68,9 @@ func CheckOptOut(use *TemplateUse, t *messaging.TemplateRecord, o messaging.OptO
 	}
 	switch said := o.Mentions(strings.Join(text, " . ")); {
 	case said != "":
-		what := fmt.Sprintf("the text of this marketing template speaks of stopping (%q), and it has no quick reply that opts out", said)
+		what := fmt.Sprintf("the marketing text speaks of stopping (%q), and no quick reply opts out", said)
 		if len(titles) > 0 {
-			what += ": its quick replies are " + strings.Join(titles, ", ")
+			what += ": " + strings.Join(titles, ", ")
 		}
 		say(LevelWarning, "template.name", what, remedy)
 	case len(titles) > 0 && !messaging.TitleConfirmed(t.Language):

@@ -37,7 +37,7 @@ func TestMarketingThatNobodyCanStopIsWarnedOf(t *testing.T) {
 		"its button opts out":          {marketing("es", "¿No te interesa? Toca \"Detener promociones\"", "Detener promociones"), ""},
 		"no button, no word":           {marketing("de", ""), ""},
 		"the text speaks of stopping":  {marketing("en", "Not interested? Tap Stop promotions"), `speaks of stopping ("stop")`},
-		"another button":               {marketing("de", "Kein Interesse? Abmelden", "Mehr"), `its quick replies are "Mehr"`},
+		"another button":               {marketing("de", "Kein Interesse? Abmelden", "Mehr"), `no quick reply opts out: "Mehr"`},
 		"a title nobody knows":         {marketing("de", "", "Mehr", "Schluss"), `("Mehr", "Schluss"), and the title of the platform's own opt-out button in de`},
 		"the titles of it are known":   {marketing("en_GB", "", "More"), ""},
 		"a utility template":           {utility, ""},

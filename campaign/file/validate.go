@@ -131,6 +131,11 @@ func (s *Source) inFolder(path, file, remedy string) {
 	}
 }
 
+// noColumn reports whether a field is mapped to no column: "".
+func noColumn(columns recipients.Names) bool {
+	return len(columns) == 1 && strings.TrimSpace(columns[0]) == ""
+}
+
 func (s *Source) checkAudience(a *Audience) {
 	s.inFolder("recipients.file", a.File, "copy the list there, or name it with --recipients")
 	for name, columns := range a.Columns {
@@ -141,7 +146,8 @@ func (s *Source) checkAudience(a *Audience) {
 		if len(columns) > 1 && name != recipients.FieldTo {
 			s.at(path, "takes one column", "only to takes a list, of which the first column that is filled in a row is read")
 		}
-		if len(columns) == 0 || slices.ContainsFunc(columns, func(c string) bool { return strings.TrimSpace(c) == "" }) {
+		none := slices.Contains([]string{recipients.FieldCountry, recipients.FieldTimezone}, name) && noColumn(columns)
+		if !none && (len(columns) == 0 || slices.ContainsFunc(columns, func(c string) bool { return strings.TrimSpace(c) == "" })) {
 			s.at(path, "no column is named", "want the header of the list's column")
 		}
 	}
@@ -158,7 +164,8 @@ func (s *Source) checkAudience(a *Audience) {
 			s.at(fmt.Sprintf("recipients.ignore[%d]", i), "no column is named", "want the header of the list's column")
 		}
 	}
-	if a.International && (a.DefaultRegion != "" || len(a.Columns[recipients.FieldCountry]) > 0) {
+	country := a.Columns[recipients.FieldCountry]
+	if a.International && (a.DefaultRegion != "" || len(country) > 0 && !noColumn(country)) {
 		s.at("recipients.international", "numbers without + cannot begin with their country code and be national too",
 			"remove it, or default_region and columns.country")
 	}

@@ -160,6 +160,7 @@ func (c *check) rows(ctx context.Context, list *List) (err error) {
 				a.Column, sentence.Shorten(a.Country, 40)),
 			Remedy: "set recipients.columns: {country: " + recipients.YAMLText(a.Column) + "}"})
 	}
+	c.readings(list)
 	c.zoneFindings(j.zones)
 	c.p.Findings = append(c.p.Findings, c.suspects.Findings(c.in.List)...)
 	if len(c.p.Errors()) == 0 {
@@ -170,6 +171,26 @@ func (c *check) rows(ctx context.Context, list *List) (err error) {
 		c.p.ListHash = sum
 	}
 	return nil
+}
+
+// readings warns of a list whose options probably do not fit it.
+func (c *check) readings(list *List) {
+	warn := func(what, remedy string) {
+		c.p.Findings = append(c.p.Findings, file.Finding{Level: file.LevelWarning, Where: c.in.List, What: what, Remedy: remedy})
+	}
+	if h := list.Homeless(); h.Coded*2 > h.Rows {
+		warn(fmt.Sprintf("%s no + and no country, and %d of them would be read as a country code and a number",
+			sentence.Count(h.Rows, "number has", "numbers have"), h.Coded),
+			"if the list has no national numbers, set recipients.international: true")
+	}
+	if unread, read := list.WhatsApp(); unread != "" {
+		warn(fmt.Sprintf("the numbers are read from column %q, and not from column %q", read, unread),
+			"set recipients.columns: {to: ["+recipients.YAMLText(unread)+", "+recipients.YAMLText(read)+"]}")
+	}
+	if n := list.Remarks(); n > 0 {
+		warn(sentence.Count(n, "record at the end of the list is no recipient", "records at the end of the list are no recipients"),
+			fmt.Sprintf("leave them out with recipients.skip_last: %d", n+c.d.Recipients.SkipLast))
+	}
 }
 
 // suppress marks the rows of a batch that must not be sent to.

@@ -49,7 +49,7 @@ func TestTitlesAndTotalsAreSkippedWhenAsked(t *testing.T) {
 	// Without them, the message names what to set.
 	readAs(t, "{skip: 2}", list, `malformed_row : line 4: this looks like a second header; leave it out with recipients.skip_below: 1, `+
 		`or read it as the header with recipients.skip: 3`, "+447400123456", "missing_phone phone: line 6",
-		"malformed_row : line 7: this looks like a row of totals; leave it out with recipients.skip_last: 1")
+		"malformed_row : line 7: this looks like a row of totals; leave it out with recipients.skip_last")
 	// Also with other cells than the header.
 	for _, last := range []string{"Total", "Grand Total,,9", ",Summe:,9", "Gesamt,9", "Subtotal,x,y,z,a"} {
 		readAs(t, "{}", "phone,name,n\n+447400123456,Ada,1\n"+last+"\n", "+447400123456", "line 3: this looks like a row of totals")
