@@ -55,6 +55,11 @@ var holdScopes = map[messaging.Hold]HoldScope{
 	messaging.HoldKey:        HoldKey,
 }
 
+// shortWait is the longest Retry-After of a throttling answer that holds no number: the message
+// waits that long itself, and the rate is cut. A service that throttles some messages at random
+// would otherwise stop the number for most of the time.
+const shortWait = 2 * time.Second
+
 // RefusalHold returns the hold that a refused request begins; false: it begins none. posted is when
 // the request was sent, and now is when its answer came.
 func RefusalHold(e *messaging.Error, o Origin, posted, now time.Time) (Hold, bool) {
@@ -62,7 +67,7 @@ func RefusalHold(e *messaging.Error, o Origin, posted, now time.Time) (Hold, boo
 		return Hold{}, false
 	}
 	what, by := e.Hold, e.EndedBy
-	if what == messaging.HoldNothing && e.Action == messaging.Slow && e.Wait > 0 {
+	if what == messaging.HoldNothing && e.Action == messaging.Slow && e.Wait > shortWait {
 		what, by = messaging.HoldConnection, messaging.EndedByTime // Retry-After
 	}
 	h, ok := holdOf(what, o)

@@ -31,7 +31,8 @@ func TestARefusalHoldsWhatItSaysMustStop(t *testing.T) {
 		"UnknownAll":      {messaging.Error{Hold: messaging.HoldKey}, Origin{}, "", "", time.Time{}},
 		"Payload":         {messaging.Error{Hold: messaging.HoldPayload}, whole, "", "", time.Time{}},
 		"Nothing":         {messaging.Error{}, whole, "", "", time.Time{}},
-		"RetryAfter":      {messaging.Error{Action: messaging.Slow, Wait: time.Second}, whole, HoldConnection, "n", second(3)},
+		"RetryAfter":      {messaging.Error{Action: messaging.Slow, Wait: 3 * time.Second}, whole, HoldConnection, "n", second(5)},
+		"ShortRetryAfter": {messaging.Error{Action: messaging.Slow, Wait: 2 * time.Second}, whole, "", "", time.Time{}},
 		"SlowWithoutWait": {messaging.Error{Action: messaging.Slow}, whole, "", "", time.Time{}},
 		"MayBeSent":       {messaging.Error{Proof: messaging.Doubt, Hold: messaging.HoldKey}, whole, "", "", time.Time{}},
 	} {

@@ -25,8 +25,11 @@ const (
 const (
 	lowRate     = 0.95  // below this part of the last cut's rate, congestion would have ended
 	noiseLeast  = 2     // as many throttled at such rates are needed
-	noiseMost   = 0.05  // a greater part of the answers throttled is never noise
-	noiseFall   = 0.5   // the part throttled at low rates is noise if it is this much of the part at high ones
+	noiseMost   = 0.12  // a greater part of the answers throttled is never noise
+	noiseFall   = 0.33  // the part throttled at low rates is noise if it is this much of the part at high ones
+	slowNumber  = 40.0  // messages per second; below this ceiling these two are stricter:
+	slowMost    = 0.05  // a sliding second of a small limit has few messages, and near it some are throttled at
+	slowFall    = 0.5   // low rates, too
 	noiseMargin = 2     // times the part that is noise is let pass
 	noiseExcess = 4     // throttled answers beyond that make a cut
 	busyRate    = 500.0 // messages per second; from this ceiling on a stray throttling answer is let pass
@@ -131,7 +134,7 @@ func (c *cubic) decide(now, ceiling float64, a answers) {
 	if ceiling >= busyRate {
 		pass, most = busyMargin, busyExcess
 	}
-	if c.noise() {
+	if c.noise(ceiling) {
 		pass, most = math.Max(pass, noiseMargin*c.lowThrottled/c.low), noiseExcess
 	}
 	c.excess = math.Max(0, c.excess+a.throttled-pass*n)
@@ -142,9 +145,13 @@ func (c *cubic) decide(now, ceiling float64, a answers) {
 
 // noise reports whether throttling went on at a lower rate. The first throttled answer at a high
 // rate does not count, since it made the cut.
-func (c *cubic) noise() bool {
-	return c.lowThrottled >= noiseLeast && c.lowThrottled <= noiseMost*c.low &&
-		c.lowThrottled*c.high >= noiseFall*(c.highThrottled-1)*c.low
+func (c *cubic) noise(ceiling float64) bool {
+	most, fall := noiseMost, noiseFall
+	if ceiling < slowNumber {
+		most, fall = slowMost, slowFall
+	}
+	return c.lowThrottled >= noiseLeast && c.lowThrottled <= most*c.low &&
+		c.lowThrottled*c.high >= fall*(c.highThrottled-1)*c.low
 }
 
 // count adds n answers, t of them throttled. When there are more than memory, all count half.

@@ -54,9 +54,11 @@ local function coolDown(c, now, a)
   end
 end
 
-local function noise(c)
-  return c.lowThrottled >= 2 and c.lowThrottled <= 0.05 * c.low and
-    c.lowThrottled * c.high >= 0.5 * (c.highThrottled - 1) * c.low
+local function noise(c, ceiling)
+  local most, fall = 0.12, 0.33
+  if ceiling < 40 then most, fall = 0.05, 0.5 end
+  return c.lowThrottled >= 2 and c.lowThrottled <= most * c.low and
+    c.lowThrottled * c.high >= fall * (c.highThrottled - 1) * c.low
 end
 
 local function decide(c, now, ceiling, a)
@@ -68,7 +70,7 @@ local function decide(c, now, ceiling, a)
   end
   local pass, most = 0, 1
   if ceiling >= 500 then pass, most = 0.002, 2 end
-  if noise(c) then pass, most = math.max(pass, 2 * c.lowThrottled / c.low), 4 end
+  if noise(c, ceiling) then pass, most = math.max(pass, 2 * c.lowThrottled / c.low), 4 end
   c.excess = math.max(0, c.excess + a.throttled - pass * n)
   if a.throttled > 0 and c.excess >= most then cut(c, now) end
 end

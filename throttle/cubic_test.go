@@ -118,7 +118,7 @@ func TestThrottlingThatALowerRateDoesNotCureIsNoise(t *testing.T) {
 		{"none at high rates", 100, 2, 0, 0, true},
 	} {
 		c := cubic{low: tt.low, lowThrottled: tt.lowThrottled, high: tt.high, highThrottled: tt.throttle}
-		if got := c.noise(); got != tt.noise {
+		if got := c.noise(80); got != tt.noise {
 			t.Errorf("%s: noise %v, want %v", tt.name, got, tt.noise)
 		}
 	}

@@ -81,7 +81,7 @@ func TestGoAndLuaAgree(t *testing.T) {
 			if c := h.cubic; c != nil {
 				met["probing"] = met["probing"] || c.probing
 				met["cooldown"] = met["cooldown"] || !c.cooled
-				met["noise"] = met["noise"] || c.noise()
+				met["noise"] = met["noise"] || c.noise(ceiling)
 				met["grown"] = met["grown"] || c.part > c.base && c.part < 1
 			}
 		}

@@ -60,7 +60,7 @@ func (p *policy) answer(w *world, m posted, h heard, code int) {
 	o := simOrigin(m.ConnectionID)
 	name, reason, lasts := holdName{}, strconv.Itoa(code), h.wait
 	switch {
-	case h.wait > 0:
+	case h.wait > 2*time.Second: // a shorter Retry-After holds nothing
 		name = holdName{campaign.HoldConnection, m.ConnectionID}
 		if code == 429 {
 			reason = "rate_limited"
