@@ -111,15 +111,31 @@ func TestThrottlingThatALowerRateDoesNotCureIsNoise(t *testing.T) {
 		{"never throttled", 0, 0, 0, 0, false},
 		{"one is chance", 100, 1, 100, 1, false},
 		{"two are not", 100, 2, 100, 2, true},
+		{"12 in a hundred", 100, 12, 100, 12, true},
+		{"more than 12 in a hundred", 99, 12, 100, 12, false},
+		{"a third of a smaller part", 100, 4, 100, 13, true},
+		{"less than a third", 101, 4, 100, 14, false},
+		{"none at high rates", 100, 2, 0, 0, true},
+	} {
+		c := cubic{low: tt.low, lowThrottled: tt.lowThrottled, high: tt.high, highThrottled: tt.throttle}
+		if got := c.noise(slowNumber); got != tt.noise {
+			t.Errorf("%s: noise %v, want %v", tt.name, got, tt.noise)
+		}
+	}
+	// A slow number has the stricter bounds.
+	for _, tt := range []struct {
+		name                              string
+		low, lowThrottled, high, throttle float64
+		noise                             bool
+	}{
 		{"a twentieth", 100, 5, 100, 5, true},
 		{"more than a twentieth", 99, 5, 100, 5, false},
 		{"half as many as at high rates, less the first", 100, 2, 100, 5, true},
 		{"fewer than half as many", 101, 2, 100, 5, false},
-		{"none at high rates", 100, 2, 0, 0, true},
 	} {
 		c := cubic{low: tt.low, lowThrottled: tt.lowThrottled, high: tt.high, highThrottled: tt.throttle}
-		if got := c.noise(80); got != tt.noise {
-			t.Errorf("%s: noise %v, want %v", tt.name, got, tt.noise)
+		if got := c.noise(slowNumber - 1); got != tt.noise {
+			t.Errorf("%s, of a slow number: noise %v, want %v", tt.name, got, tt.noise)
 		}
 	}
 }

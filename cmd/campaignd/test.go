@@ -99,8 +99,8 @@ func (p *program) sendTest(cmd *cobra.Command, in launch.SampleInput, to string)
 	}
 	defer client.Close()
 	turn, end, err := daemon.LocalTurn(cmd.Context(), c, l, client, p.log(c, true))
-	if err != nil {
-		return sent, withRemedy(c, err)
+	if err != nil { // has its remedy
+		return sent, err
 	}
 	defer end()
 	s, receipt, err := launch.SendTest(cmd.Context(), client, turn, in, to)

@@ -15,6 +15,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
+	"campaignd/internal/clock"
 	"campaignd/internal/config"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/ledgertest"
@@ -112,6 +113,7 @@ func (c *cluster) replica() *Daemon {
 	r := &Daemon{
 		cfg: &cfg, log: log, ledger: c.ledger, client: &connector.Set{Service: client}, limiter: c.limiter, notifier: notifier,
 		directory: d, quotas: numbers.NewQuotas(&cfg, d, c.ledger, log), changed: make(chan struct{}, 1), owner: ownerName(),
+		clock: clock.New(clock.Options{Ledger: c.ledger, Shared: true}),
 	}
 	r.schedule = r.newScheduler()
 	r.holds = newHoldWatch(r)
