@@ -67,6 +67,7 @@ const (
 	OtherLanguage      SkipReason = "other_language"
 	NoPaymentLink      SkipReason = "no_payment_link"
 	FrequencyCap       SkipReason = "frequency_cap"
+	SentBefore         SkipReason = "sent_before"
 	OverLimit          SkipReason = "over_limit"
 	HeldOut            SkipReason = "holdout"
 	Blocked            SkipReason = "blocked"
@@ -92,6 +93,7 @@ var skipSentences = map[SkipReason]string{
 	OtherLanguage:      "the customer reads another language than the template's",
 	NoPaymentLink:      "the order has no payment link that the template's button can carry",
 	FrequencyCap:       "the recipient already got as many messages as the campaign's frequency cap allows",
+	SentBefore:         "another run sent this template to the recipient, may have sent it, or is about to",
 	OverLimit:          "the campaign's max_messages was reached",
 	HeldOut:            "the recipient is in the hold-out group",
 	Blocked:            "the recipient is blocked on this number",
@@ -103,8 +105,8 @@ var skipSentences = map[SkipReason]string{
 // SkipReasons is the closed list (docs/states.md#why-a-row-is-skipped).
 var SkipReasons = []SkipReason{
 	MalformedRow, MissingPhone, InvalidPhone, Duplicate, MissingVariable, InvalidVariable, OptedOut, Suppressed, Unreachable,
-	RecipientIsSender, UnsupportedCountry, Filtered, NoConsent, OtherLanguage, NoPaymentLink, FrequencyCap, OverLimit, HeldOut,
-	Blocked, Expired, RunFailed, RunCancelled,
+	RecipientIsSender, UnsupportedCountry, Filtered, NoConsent, OtherLanguage, NoPaymentLink, FrequencyCap, SentBefore, OverLimit,
+	HeldOut, Blocked, Expired, RunFailed, RunCancelled,
 }
 
 // Sentence is the reason in words for a person.

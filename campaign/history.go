@@ -11,6 +11,7 @@ const (
 	HistoryWanted    HistoryKind = "wanted"     // Value is what an operator wants: a Wanted
 	HistoryLimits    HistoryKind = "limits"     // Value is the LimitChange in JSON: all that differs from the launch
 	HistoryCanary    HistoryKind = "canary"     // the other rows were released, by Who or by a verdict; its Detail says what that saw
+	HistoryRepeats   HistoryKind = "repeats"    // it sends a template to people who got it before; Detail is a sentence
 	HistoryHold      HistoryKind = "hold"       // it began or changed; Value is the HoldScope, ID what is held, Detail the reason
 	HistoryHoldEnded HistoryKind = "hold_ended" // it was lifted; one whose time is over has no entry
 )

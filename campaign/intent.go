@@ -76,6 +76,8 @@ type Intent struct {
 	// Pair asks for PairSpace between this message and the last one to its recipient over the
 	// connection. It is set when another run may send to the same recipient.
 	Pair bool
+	// LeaveOut is that of the run.
+	LeaveOut bool
 }
 
 // Granted answers an Intent.

@@ -52,6 +52,7 @@ type Ledger interface {
 	WireLedger
 	EventLedger
 	SuppressionLedger
+	RepeatLedger
 	ReportLedger
 	PersonLedger
 	RetentionLedger

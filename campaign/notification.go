@@ -15,6 +15,7 @@ const (
 	NotifyRunPaused      NotificationKind = "run.paused"
 	NotifyRunFinished    NotificationKind = "run.finished" // also cancelled and failed
 	NotifyRunSettled     NotificationKind = "run.settled"  // its statuses do not change any more
+	NotifyRunRepeats     NotificationKind = "run.repeats"  // it sends a template to people who got it before
 	NotifyApproval       NotificationKind = "approval.needed"
 	NotifyHold           NotificationKind = "hold.raised"
 	NotifyHoldEnded      NotificationKind = "hold.ended" // also when a breaker ended
@@ -24,8 +25,8 @@ const (
 )
 
 // NotificationKinds lists every kind.
-var NotificationKinds = []NotificationKind{NotifyRunStarted, NotifyRunPaused, NotifyRunFinished, NotifyRunSettled, NotifyApproval,
-	NotifyHold, NotifyHoldEnded, NotifyBreaker, NotifyDropRejected, NotifyScheduleMissed}
+var NotificationKinds = []NotificationKind{NotifyRunStarted, NotifyRunPaused, NotifyRunFinished, NotifyRunSettled, NotifyRunRepeats,
+	NotifyApproval, NotifyHold, NotifyHoldEnded, NotifyBreaker, NotifyDropRejected, NotifyScheduleMissed}
 
 // NotificationState is how far a notification has come.
 type NotificationState string

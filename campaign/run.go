@@ -75,6 +75,8 @@ type Run struct {
 	Launch string
 	// Parent is the run that a follow-up run selected its rows from; 0 otherwise.
 	Parent RunNo
+	// LeaveOut skips who got the template of the run from another one (SentBefore).
+	LeaveOut bool
 	// Definition is the campaign file as launched, verbatim.
 	Definition []byte
 	// Header names the columns of the list, and Delimiter is the character between its cells; "" in
@@ -130,6 +132,7 @@ type RunFilter struct {
 	Unfinished bool   // only runs that can still change their state
 	Campaign   string // only runs of this campaign; "": of any
 	ListHash   string // only runs of this list, by its SHA-256; "": of any
+	Template   string // only runs of this template, in any language; "": of any
 	Launch     string // only the run with this launch key; "": any
 	Fired      bool   // only runs that a schedule started: their Launch begins with FiringKey
 	// EndedAfter selects the runs that have not ended, or ended after it; zero: all.

@@ -149,6 +149,8 @@ func Stronger(a, b SkipReason) SkipReason {
 			return 2
 		case Unreachable:
 			return 1
+		case "":
+			return -1
 		}
 		return 0
 	}

@@ -133,6 +133,7 @@ func (p *planner) draft(ctx context.Context, s *segment, now time.Time, n int) (
 		Lease: s.lease, Connection: p.number.connection, Origin: p.e.origin(p.number.connection, s.run),
 		From: s.lease.Mark, To: s.lease.Mark, Until: s.ends(),
 		Tier: p.e.o.Tier(p.number.connection), Cap: s.run.cap, Pair: p.e.meet.Load().at(p.number.connection),
+		LeaveOut: s.run.leaveOut,
 	}}
 	if s.dueBy(now) || now.Sub(s.checked) >= lookAgain {
 		s.checked = now

@@ -26,6 +26,7 @@ type run struct {
 	definition  *file.Definition
 	policy      campaign.OnUncertain
 	cap         *campaign.FrequencyLimit // policies.frequency_cap; nil: none
+	leaveOut    bool                     // campaign.Run.LeaveOut
 	doubtWindow time.Duration
 	notAfter    time.Duration
 	started     time.Time
@@ -50,7 +51,7 @@ func compile(s campaign.Run) (*run, error) {
 	r := &run{
 		no: s.No, id: s.ID(), render: render, connections: d.Connections, move: d.Limits.Move,
 		template: s.Template, language: s.Language,
-		definition: d, policy: d.Policies.OnUncertain, cap: d.Policies.FrequencyCap,
+		definition: d, policy: d.Policies.OnUncertain, cap: d.Policies.FrequencyCap, leaveOut: s.LeaveOut,
 		doubtWindow: time.Duration(d.Policies.DoubtWindow), notAfter: time.Duration(d.Limits.NotAfter),
 		started: s.CreatedAt, zone: time.UTC,
 	}

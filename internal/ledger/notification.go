@@ -48,6 +48,12 @@ func (o Options) NotifyState(no campaign.RunNo, to campaign.State, reason campai
 	return o.notify(n)
 }
 
+// NotifyRepeats returns the notifications of a run that sends a template to people who got it
+// before.
+func (o Options) NotifyRepeats(no campaign.RunNo, detail string, now time.Time) []campaign.Notification {
+	return o.notify(campaign.Notification{Kind: campaign.NotifyRunRepeats, Run: no, Detail: detail, At: now})
+}
+
 // NotifyHolds returns the notifications of holds that began. A hold that began again soon after its
 // end (Hold.Count) has none: those of its first beginning stand.
 func (o Options) NotifyHolds(began []campaign.Hold, now time.Time) (all []campaign.Notification) {

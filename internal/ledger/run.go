@@ -24,6 +24,7 @@ func RunClause(f campaign.RunFilter) (sql string, args []any) {
 	is("r.campaign", f.Campaign)
 	is("r.list_hash", f.ListHash)
 	is("r.launch", f.Launch)
+	is("r.template", f.Template)
 	if f.Fired { // the condition of the index run_firing
 		all = append(all, "substr(r.launch, 1, 5) = 'cron '")
 	}
@@ -57,7 +58,7 @@ func ScanRun(scan func(...any) error) (r campaign.Run, err error) {
 	var assetUntil, created, started, ended, retired int64
 	if err := scan(&r.No, &r.Campaign, &r.ListHash, &r.ListName, &r.Launch, &r.Parent, &r.Definition, &header, &r.Delimiter,
 		&r.Template, &r.Language, &r.Marketing, &r.Budget, &r.Taken, &r.Asset, &assetUntil, &r.Rows, &r.State, &r.Reason, &r.Detail,
-		&r.Wanted, &limits, &created, &started, &ended, &r.Retired.Rows, &retired, &r.LaunchedBy); err != nil {
+		&r.Wanted, &limits, &created, &started, &ended, &r.Retired.Rows, &retired, &r.LaunchedBy, &r.LeaveOut); err != nil {
 		return r, err
 	}
 	r.AssetUntil, r.CreatedAt, r.StartedAt, r.EndedAt = TimeOf(assetUntil), TimeOf(created), TimeOf(started), TimeOf(ended)

@@ -77,10 +77,13 @@ type Stops map[int64]campaign.SkipReason
 
 // Add adds a suppression with this scope, if it stops the run (campaign.SkipFor).
 func (s *Stops) Add(id int64, scope string, marketing bool, companies ...string) {
-	why := campaign.SkipFor(scope, marketing, companies...)
-	if why == "" {
-		return
+	if why := campaign.SkipFor(scope, marketing, companies...); why != "" {
+		s.AddReason(id, why)
 	}
+}
+
+// AddReason adds a reason.
+func (s *Stops) AddReason(id int64, why campaign.SkipReason) {
 	if *s == nil {
 		*s = Stops{}
 	}

@@ -45,6 +45,7 @@ var chapters = []struct {
 	{"Senders", senderPromises, false},
 	{"Intents", intentPromises, true},
 	{"People", peoplePromises, false},
+	{"Repeats", repeatPromises, true},
 	{"Edges", edgePromises, false},
 	{"Results", resultPromises, true},
 	{"Statuses", statusPromises, true},

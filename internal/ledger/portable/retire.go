@@ -13,6 +13,7 @@ const (
 	sqlRetirePrices    = `DELETE FROM price WHERE mh IN (SELECT mh FROM outcome WHERE rid >= $1 AND rid < $2 AND mh <> 0)`
 	sqlRetireOutcomes  = `DELETE FROM outcome WHERE rid >= $1 AND rid < $2`
 	sqlRetireAttempts  = `DELETE FROM attempt WHERE rid >= $1 AND rid < $2`
+	sqlRetireRepeats   = `DELETE FROM repeat WHERE rid >= $1 AND rid < $2`
 	sqlRetireFollowUps = `DELETE FROM follow_up WHERE parent = $3 AND key IN (SELECT key FROM delivery WHERE rid >= $1 AND rid < $2)`
 	sqlRetireRows      = `DELETE FROM delivery WHERE rid >= $1 AND rid < $2`
 	sqlRetireRun       = `UPDATE run SET retired_rows = retired_rows + $2, retired_at = $3 WHERE no = $1`
@@ -52,7 +53,7 @@ func (l *Ledger) Retire(ctx context.Context, before time.Time) (rows int64, err 
 		if _, err := t.Exec(l.own.RetireSenders, s.First(), s.End(), ledger.Millis(before)); err != nil {
 			return err
 		}
-		for _, remove := range []string{sqlRetireOutcomes, sqlRetireAttempts, sqlRetireRows} {
+		for _, remove := range []string{sqlRetireOutcomes, sqlRetireAttempts, sqlRetireRepeats, sqlRetireRows} {
 			if _, err := t.Exec(remove, s.First(), s.End()); err != nil {
 				return err
 			}

@@ -16,8 +16,8 @@ const (
 	sqlFiringRun = `WHERE r.campaign = $1 AND substr(r.launch, 1, 5) = 'cron ' AND r.launch = $2`
 	sqlLaunchRun = `WHERE r.campaign = $1 AND r.list_hash = $2 AND r.launch = $3`
 	sqlInsertRun = `INSERT INTO run (state, wanted, marketing, budget, template, language, created_at, parent, campaign, list_hash,
-			launch, list_name, asset, asset_until, header, delimiter, definition, launched_by)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) ON CONFLICT DO NOTHING RETURNING no`
+			launch, list_name, asset, asset_until, header, delimiter, definition, launched_by, leave_out)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19) ON CONFLICT DO NOTHING RETURNING no`
 )
 
 // CreateRun implements campaign.RunLedger.
@@ -46,7 +46,7 @@ func (l *Ledger) CreateRun(ctx context.Context, r campaign.Run) (out campaign.Ru
 		var no int64
 		isNew, err := one(t.Each, []any{&no}, sqlInsertRun, string(campaign.Importing), string(r.Wanted), r.Marketing, r.Budget,
 			r.Template, r.Language, created, int64(r.Parent), r.Campaign, r.ListHash, r.Launch, r.ListName, r.Asset,
-			ledger.Millis(r.AssetUntil), string(header), r.Delimiter, ledger.NonNil(r.Definition), r.LaunchedBy)
+			ledger.Millis(r.AssetUntil), string(header), r.Delimiter, ledger.NonNil(r.Definition), r.LaunchedBy, r.LeaveOut)
 		if err != nil {
 			return err
 		}

@@ -44,8 +44,13 @@ func (g *grants) decide(in campaign.Intent) (campaign.Granted, error) {
 
 // suppressed returns the deliveries of an intent that must not be sent.
 func (g *grants) suppressed(in *campaign.Intent, marketing bool) (found ledger.Stops) {
+	if in.LeaveOut {
+		for _, id := range g.repeated {
+			found.AddReason(id, campaign.SentBefore)
+		}
+	}
 	if len(g.byKey) == 0 {
-		return nil
+		return found
 	}
 	for n, id := range ledger.RowIDs(in) {
 		key := in.Keys[n]

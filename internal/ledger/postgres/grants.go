@@ -16,6 +16,7 @@ type grants struct {
 	runs       map[int64]*budget
 	rows       ledger.SendingRows // of all intents, without Suppressed
 	byKey      map[int64][]string // scopes of suppressions, by the key that they are stored under
+	repeated   []int64            // deliveries whose runs leave them out
 	holds      []campaign.Hold    // in force
 	answers    []campaign.Granted
 	at         int64       // now, in milliseconds
@@ -102,7 +103,13 @@ const (
 	sqlWithOutcome = `SELECT o.rid FROM unnest($1::bigint[], $2::bigint[]) w (a, b) CROSS JOIN LATERAL (
 		SELECT rid FROM outcome WHERE rid >= w.a AND rid < w.b OFFSET 0) o`
 	sqlWaiting = `SELECT rid, state, attempt FROM outcome WHERE rid = ANY($1) ORDER BY rid FOR NO KEY UPDATE`
-	sqlKeysOf  = `SELECT rid, key FROM delivery WHERE rid = ANY($1)`
+	// LATERAL with OFFSET 0: a few rows are looked up by their keys, whatever the statistics say.
+	sqlRepeated = `SELECT p.rid FROM repeat p
+		CROSS JOIN LATERAL (SELECT ended_at, wanted FROM run WHERE no = p.other >> 32 OFFSET 0) r
+		CROSS JOIN LATERAL (SELECT mark FROM segment WHERE id = (p.other >> 32 << 32) + (p.other & 4294967295) / 4096 OFFSET 0) s
+		LEFT JOIN LATERAL (SELECT rid, state, rank, flags FROM outcome WHERE rid = p.other OFFSET 0) o ON true
+		WHERE p.rid = ANY($1) AND ` + ledger.IsRepeated
+	sqlKeysOf = `SELECT rid, key FROM delivery WHERE rid = ANY($1)`
 )
 
 // withKeys adds the keys of the recipients to the intents that do not give them.
@@ -140,7 +147,7 @@ func withKeys(t *tx, in []campaign.Intent) ([]campaign.Intent, error) {
 // the counters of runs with a budget, and the outcomes of the retries, each in the order of their
 // keys, so what is decided stays true until the commit.
 func (l *Ledger) readGrants(t *tx, g *grants, in []campaign.Intent, holds *query) error {
-	var ids, nos, from, to, rids, keys []int64
+	var ids, nos, from, to, rids, keys, leaveOut []int64
 	for i := range in {
 		x := &in[i]
 		no := x.Lease.Run
@@ -152,6 +159,9 @@ func (l *Ledger) readGrants(t *tx, g *grants, in []campaign.Intent, holds *query
 			rids = append(rids, ledger.RowID(no, r.Seq))
 		}
 		keys = append(keys, x.Keys...)
+		if x.LeaveOut {
+			leaveOut = append(leaveOut, ledger.RowIDs(x)...)
+		}
 	}
 	keys = recipients.Spelled(keys)
 	pseudonyms, of := l.key.Pseudonyms(keys) // of keys that a planner read before an erasure
@@ -214,6 +224,13 @@ func (l *Ledger) readGrants(t *tx, g *grants, in []campaign.Intent, holds *query
 			g.byKey[key] = append(g.byKey[key], scope)
 			return err
 		}, sqlSuppressedKeys, keys, g.at))
+	}
+	if len(leaveOut) > 0 {
+		qs = append(qs, each(func(scan scanFunc) error {
+			id, err := scanID(scan)
+			g.repeated = append(g.repeated, id)
+			return err
+		}, sqlRepeated, leaveOut))
 	}
 	if err := t.do(append(qs, people...)...); err != nil || g.recipients == nil {
 		return err

@@ -19,7 +19,7 @@ const sqlRuns = `SELECT r.no, r.campaign, r.list_hash, r.list_name, r.launch, r.
 	CASE WHEN r.budget > 0 THEN c.taken
 		ELSE (SELECT coalesce(sum(s.taken), 0)::bigint FROM segment s WHERE s.id >= r.no << 32 AND s.id < (r.no + 1) << 32) END,
 	r.asset, r.asset_until, c.rows, r.state, r.reason, r.detail,
-	r.wanted, r.limits, r.created_at, r.started_at, r.ended_at, r.retired_rows, r.retired_at, r.launched_by
+	r.wanted, r.limits, r.created_at, r.started_at, r.ended_at, r.retired_rows, r.retired_at, r.launched_by, r.leave_out
 	FROM run r JOIN run_count c ON c.no = r.no `
 
 const sqlRunsOf = sqlRuns + `WHERE r.no = ANY($1) ORDER BY r.no`

@@ -93,6 +93,9 @@ const (
 	sqlAnySuppression = `SELECT EXISTS (SELECT 1 FROM suppression)`
 	sqlSuppressed     = `SELECT d.rid, s.scope FROM delivery d CROSS JOIN suppression s ON s.key = d.key
 		WHERE d.rid >= ? AND d.rid < ? AND (s.until = 0 OR s.until > ?)`
+	sqlRepeated = `SELECT p.rid FROM repeat p CROSS JOIN run r ON r.no = p.other >> 32
+		CROSS JOIN segment s ON s.id = (p.other >> 32 << 32) + (p.other & 4294967295) / 4096 LEFT JOIN outcome o ON o.rid = p.other
+		WHERE p.rid >= ? AND p.rid < ? AND ` + ledger.IsRepeated
 	sqlKeyOf  = `SELECT key FROM delivery WHERE rid = ?`
 	sqlScopes = `SELECT scope FROM suppression WHERE key = ? AND (until = 0 OR until > ?)`
 )
@@ -103,8 +106,17 @@ func (t *tx) sendingRows(in *campaign.Intent, marketing bool, now int64) (rows l
 	if err != nil {
 		return rows, err
 	}
-	// suppressed adds the suppressed deliveries from first to end.
+	// suppressed adds the deliveries from first to end that are suppressed, or that their run leaves out.
 	suppressed := func(first, end int64) error {
+		if in.LeaveOut {
+			if err := t.each(sqlRepeated, args(first, end), func(scan scanFunc) error {
+				id, err := scanID(scan)
+				rows.Suppressed.AddReason(id, campaign.SentBefore)
+				return err
+			}); err != nil {
+				return err
+			}
+		}
 		if !some {
 			return nil
 		}

@@ -12,7 +12,7 @@ import (
 // sqlRuns is the head of every query whose rows ledger.ScanRun reads.
 const sqlRuns = `SELECT r.no, r.campaign, r.list_hash, r.list_name, r.launch, r.parent, r.definition, r.header, r.delimiter,
 	r.template, r.language, r.marketing, r.budget, c.taken, r.asset, r.asset_until, c.rows, r.state, r.reason, r.detail,
-	r.wanted, r.limits, r.created_at, r.started_at, r.ended_at, r.retired_rows, r.retired_at, r.launched_by
+	r.wanted, r.limits, r.created_at, r.started_at, r.ended_at, r.retired_rows, r.retired_at, r.launched_by, r.leave_out
 	FROM run r JOIN run_count c ON c.no = r.no `
 
 const sqlRun = sqlRuns + `WHERE r.no = ?`
