@@ -33,8 +33,8 @@ type Repeat struct {
 // RepeatLedger finds the people who get one template from several runs
 // (docs/lists.md#people-who-got-the-template-before).
 type RepeatLedger interface {
-	// SentRows yields rows of a run with a number: those that are sending, in doubt, unknown, accepted,
-	// sent, delivered or read, and those that the filter adds. It reads a segment at a time.
+	// SentRows yields rows of a run with a number: those that are sending, in doubt, unknown,
+	// accepted, sent, delivered or read, and those that the filter adds. It reads a segment at a time.
 	SentRows(ctx context.Context, no RunNo, f SentFilter) iter.Seq2[SentRow, error]
 	// AddRepeats stores repeats; it may be repeated. An intent with LeaveOut skips a delivery as
 	// SentBefore while the other delivery of one of its repeats was sent or may have been, or, in an

@@ -43,6 +43,9 @@ func (s *KeySet) Add(key int64) (added bool) {
 	return true
 }
 
+// Len is how many keys are in the set.
+func (s *KeySet) Len() int { return s.n }
+
 // Has reports whether key is in the set. 0 never is.
 func (s *KeySet) Has(key int64) bool {
 	h := s.hash(key)

@@ -185,12 +185,23 @@ type Policies struct {
 	FollowUp     *FollowUp                `yaml:"follow_up,omitempty" json:"follow_up,omitempty"`
 	Canary       *Canary                  `yaml:"canary,omitempty" json:"canary,omitempty"`
 	FrequencyCap *campaign.FrequencyLimit `yaml:"frequency_cap,omitempty" json:"frequency_cap,omitempty"`
+	// SentBefore is what a launch without a person does about people who got the template from a run
+	// of another campaign: it sends to them and warns, or SentBeforeLeaveOut or SentBeforeRefuse.
+	SentBefore string `yaml:"sent_before,omitempty" json:"sent_before,omitempty"`
 	// Approval makes the run wait for `campaignd approve` after its import.
 	Approval campaign.Approval `yaml:"approval,omitempty" json:"approval,omitempty"`
 	// MaxOptOuts is the share of opt-outs among the delivered messages above which the run is paused;
 	// default 0.10, 0: never.
 	MaxOptOuts float64 `yaml:"max_opt_outs,omitempty" json:"max_opt_outs,omitempty"`
 }
+
+// A launch does one of these about people who got its template before. Policies.SentBefore has one
+// of the first two; only a person may choose SentBeforeSend.
+const (
+	SentBeforeLeaveOut = "leave_out" // they are skipped
+	SentBeforeRefuse   = "refuse"    // nothing is launched
+	SentBeforeSend     = "send"      // they are sent to again
+)
 
 // FollowUp is the policy of automatic follow-up runs (`campaignd serve` only).
 type FollowUp struct {

@@ -267,6 +267,10 @@ func schemaNotes() []note {
 		{path: "policies.frequency_cap.action",
 			text:  "The outcome of a recipient who has got as many: skip (skipped, frequency_cap) or defer (sent when the cap allows).",
 			oneOf: capActions(), more: func(s *jsonschema.Schema) { s.Default = campaign.CapSkip }},
+		{path: "policies.sent_before",
+			text: "What a schedule or a dropped list does about people who got the template from a run of another campaign: " +
+				"leave_out (skipped, sent_before) or refuse. Without it they are sent to, with a warning.",
+			oneOf: sentBefores()},
 		{path: "policies.max_opt_outs",
 			text:     "The share of opt-outs among the delivered messages above which, from 50 opt-outs on, the run is paused; 0: never.",
 			examples: []any{0.1},

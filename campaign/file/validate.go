@@ -43,6 +43,8 @@ func encodings() []string   { return []string{"utf-8", "utf-16le", "utf-16be", "
 func validations() []string { return []string{"valid", "possible", "none"} }
 func capActions() []string  { return []string{campaign.CapSkip, campaign.CapDefer} }
 func spreads() []string     { return []string{NumbersSpread, NumbersSticky} }
+func sentBefores() []string { return []string{SentBeforeLeaveOut, SentBeforeRefuse} }
+
 func uncertain() []string {
 	return []string{string(campaign.UncertainHold), string(campaign.UncertainEvidence), string(campaign.UncertainResend)}
 }
@@ -73,6 +75,9 @@ func (s *Source) checkDefinition(d *Definition) {
 		s.at("policies.max_opt_outs", fmt.Sprintf("%g; want a share of 0 to 1", n), "0 never pauses")
 	}
 	s.between("policies.doubt_window", d.Policies.DoubtWindow, time.Second, 72*time.Hour)
+	if p := d.Policies.SentBefore; p != "" {
+		s.oneOf("policies.sent_before", p, sentBefores())
+	}
 	if c := d.Policies.FrequencyCap; c != nil {
 		if c.Messages < 1 || c.Messages > maxCapMessages {
 			s.at("policies.frequency_cap.messages", fmt.Sprintf("%d; want 1 to %d", c.Messages, maxCapMessages), "")

@@ -78,10 +78,12 @@ func FollowUpLost(run campaign.Run, f *file.FollowUp, lost []reception.LostTime)
 // StartAutoFollowUp starts the follow-up that FollowUpDue wants. ok is false while it has to wait,
 // when an operator made it, or when there is nobody to send to; why then says so.
 func StartAutoFollowUp(
-	ctx context.Context, l FollowUpLedger, run campaign.Run, f *file.FollowUp, owner string,
+	ctx context.Context, l FollowUpLedger, run campaign.Run, f *file.FollowUp, owner string, sentWithin time.Duration,
 ) (followed FollowedUp, ok bool, why string, err error) {
-	followed, err = StartFollowUp(ctx, FollowUpInput{Ledger: l, Parent: run, Where: whereOf(f), Owner: owner, Automatic: true})
-	if errors.Is(err, ErrNobody) || errors.Is(err, campaign.ErrNotNow) {
+	followed, err = StartFollowUp(ctx, FollowUpInput{Ledger: l, Parent: run, Where: whereOf(f), Owner: owner, Automatic: true,
+		SentWithin: sentWithin})
+	var sent *SentBeforeError
+	if errors.Is(err, ErrNobody) || errors.Is(err, campaign.ErrNotNow) || errors.As(err, &sent) {
 		return followed, false, err.Error(), nil
 	}
 	if err != nil {

@@ -81,7 +81,7 @@ func TestAnAutomaticFollowUpTakesTheFailuresOfItsCodes(t *testing.T) {
 			campaign.Line{Status: campaign.Failed, Code: c.code, FailedAt: c.failed}, campaign.Line{Status: campaign.Read})
 		policy := &file.FollowUp{Codes: []int{131049}}
 		for range 2 { // the second finds what the first made
-			got, ok, why, err := launch.StartAutoFollowUp(t.Context(), parent, run, policy, "a")
+			got, ok, why, err := launch.StartAutoFollowUp(t.Context(), parent, run, policy, "a", 0)
 			made := got.Chosen == c.rows && got.Run.Launch == launch.AutoFollowUp && got.Run.Parent == run.No
 			if err != nil || ok != c.ok || ok && !made || ok == (why != "") {
 				t.Errorf("%s at %s: got %+v, %v, %q, %v; want started %v with %d rows", c.code, c.failed, got, ok, why, err, c.ok, c.rows)
@@ -121,7 +121,7 @@ func TestAFollowUpOfAnOperatorIsNotStartedByThePolicy(t *testing.T) {
 	if _, err := follow(parent, run, "failed=131026", "refused=131026"); err != nil {
 		t.Fatal(err)
 	}
-	got, ok, why, err := launch.StartAutoFollowUp(t.Context(), parent, run, &file.FollowUp{Codes: []int{131026}}, "a")
+	got, ok, why, err := launch.StartAutoFollowUp(t.Context(), parent, run, &file.FollowUp{Codes: []int{131026}}, "a", 0)
 	if err != nil || ok || why != "an operator made a-2 of the same rows" {
 		t.Errorf("got %+v, started %v, %q, %v; want none started", got, ok, why, err)
 	}

@@ -25,6 +25,7 @@ type FollowUpLedger interface {
 	campaign.ReportLedger
 	campaign.JobLedger
 	campaign.HoldLedger
+	campaign.RepeatLedger
 	reception.ListenLedger
 }
 
@@ -39,6 +40,10 @@ type FollowUpInput struct {
 	Early bool
 	// NotReplayed includes unknown rows that events of a lost time may prove (LostTime.Asked).
 	NotReplayed bool
+	// LeaveOutSent, SendAgain and SentWithin are those of a Request: people may have got the template
+	// from a run that is neither Parent nor one of its parents.
+	LeaveOutSent, SendAgain bool
+	SentWithin              time.Duration
 	// Repeats are those of the service; nil means ServiceRepeats.
 	Repeats reception.Repeats
 	// Automatic marks the run as one of policies.follow_up.
@@ -60,8 +65,10 @@ type FollowedUp struct {
 	Elsewhere int64 // rows left out because another follow-up run of the same parent has them
 	NoID      int64 // rows left out because the service accepted them, or may have, with an answer without an id
 	Released  int64 // such rows that are in its list because the selection names their reason
-	Existed   bool  // the same selection was made before: that run is returned and nothing was added
-	DryRun    bool  // nothing was stored; Run is empty unless Existed
+	// SentBefore says whom of them another run sent the template; nil: that was not compared.
+	SentBefore *SentBefore
+	Existed    bool // the same selection was made before: that run is returned and nothing was added
+	DryRun     bool // nothing was stored; Run is empty unless Existed
 }
 
 // ErrNobody says that the selection leaves no row to send to.
@@ -74,7 +81,7 @@ var ErrNobody = errors.New("no row is chosen")
 // StartFollowUp may be interrupted anywhere and called again; ResumeFollowUp goes on too. While
 // another process makes a follow-up run of the same parent, it waits. Errors: ErrNotNow while the
 // parent may still change, while events of a lost time may prove unknown rows, or when the
-// follow-up run is cancelled meanwhile; ErrNobody.
+// follow-up run is cancelled meanwhile; ErrNobody; a *SentBeforeError.
 func StartFollowUp(ctx context.Context, in FollowUpInput) (FollowedUp, error) {
 	p := in.Parent
 	if !p.State.Ended() {
@@ -239,8 +246,10 @@ func (f *followUp) chosen(ctx context.Context, yield func(*campaign.Line) error)
 func (f *followUp) create(ctx context.Context, def *file.Definition, now time.Time) error {
 	var rows, early, doubtful int64
 	var until, doubtSince time.Time // doubtSince is the earliest
+	var keys recipients.KeySet
 	if err := f.chosen(ctx, func(l *campaign.Line) error {
 		rows++
+		keys.Add(recipients.Fold(l.Key))
 		if l.Status == campaign.Unknown {
 			if doubtful++; doubtful == 1 || l.DoubtSince.Before(doubtSince) {
 				doubtSince = l.DoubtSince
@@ -288,6 +297,9 @@ func (f *followUp) create(ctx context.Context, def *file.Definition, now time.Ti
 		return fmt.Errorf("%w: %s failed with 131049 less than 24 hours ago and would fail again; wait until %s, or pass --early",
 			campaign.ErrNotNow, sentence.Count(early, "row", "rows"), until.Format(time.RFC3339))
 	}
+	if err := f.refuseRepeats(ctx, def, &keys); err != nil {
+		return err
+	}
 	if f.in.DryRun {
 		f.Chosen = rows
 		return nil
@@ -301,6 +313,7 @@ func (f *followUp) create(ctx context.Context, def *file.Definition, now time.Ti
 		Campaign: p.Campaign, ListHash: f.hash, ListName: selectionName(p, f.where), Launch: launch, Parent: p.No,
 		Definition: p.Definition, Header: p.Header, Delimiter: p.Delimiter, Template: p.Template, Language: p.Language, Marketing: p.Marketing,
 		Budget: def.Limits.MaxMessages, Wanted: campaign.WantRun, LaunchedBy: f.in.By,
+		LeaveOut: f.SentBefore != nil && f.leavesOut(def),
 	})
 	if err != nil && !errors.Is(err, campaign.ErrRunExists) { // ErrRunExists: another process has just stored the same run
 		return fmt.Errorf("store the run: %w", err)

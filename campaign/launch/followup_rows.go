@@ -100,6 +100,13 @@ func (f *followUp) finish(ctx context.Context, def *file.Definition, rows int64)
 			return FollowedUp{}, fmt.Errorf("header of %s: %w", f.run.ID(), err)
 		}
 	}
+	family, err := f.family(ctx)
+	if err != nil {
+		return FollowedUp{}, err
+	}
+	if err := addRepeats(ctx, l, f.run, f.in.SentWithin, family, f.SentBefore.warning(f.run)); err != nil {
+		return FollowedUp{}, err
+	}
 	run, err := endImport(ctx, l, f.run, def, rows, rows)
 	if err != nil {
 		return FollowedUp{}, err

@@ -233,7 +233,7 @@ func TestAskingTwiceForAFollowUpSendsNobodyTwice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other.no, otherRun.No, otherRun.ListHash = run.No, run.No, run.ListHash
+	other.no, otherRun.No, otherRun.ListHash, otherRun.Template = run.No, run.No, run.ListHash, run.Template
 	if got, err := follow(&other, otherRun, "failed=1", "refused"); err != nil || got.Existed ||
 		got.Run.No == first.Run.No || got.Chosen != 2 {
 		t.Errorf("another parent: %+v, %v, want another run of 2", got, err)

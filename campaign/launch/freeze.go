@@ -37,6 +37,9 @@ func (l Request) freeze(ctx context.Context, def *file.Definition, run campaign.
 	if err := errors.Join(l.holdEdited(ctx, run, checked, def.Connections), l.recategorize(ctx, def, run, checked)); err != nil {
 		return Outcome{}, err
 	}
+	if err := addRepeats(ctx, l.Ledger, run, l.SentWithin, nil, checked.SentBefore.warning(run)); err != nil {
+		return Outcome{}, err
+	}
 	run, err = endImport(ctx, l.Ledger, run, def, counts.Rows, counts.Queued)
 	return Outcome{Run: run, Imported: err == nil}, err
 }

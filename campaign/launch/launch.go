@@ -24,6 +24,7 @@ type Ledger interface {
 	campaign.JobLedger
 	campaign.HoldLedger
 	LineLedger
+	campaign.RepeatLedger
 	SegmentStates(ctx context.Context, no campaign.RunNo) ([]campaign.SegmentState, error)
 }
 
@@ -64,7 +65,14 @@ type Request struct {
 	// Key is the launch key of a scheduled firing, which begins with FiringKey, or of a dropped file,
 	// which begins with DropKey: one run for each. "" otherwise.
 	Key string
-	// Late refuses a firing with *SentAsError if a run of another campaign sends the same (Renamed).
+	// LeaveOutSent leaves out who got the template before, and SendAgain sends to them too. With
+	// neither, a launch by a person is refused with *SentBeforeError, and policies.sent_before decides
+	// for others.
+	LeaveOutSent, SendAgain bool
+	// SentWithin is Repeats.Within.
+	SentWithin time.Duration
+	// Late refuses a firing with *SentBeforeError if a run of another campaign sent its template to
+	// people of its list.
 	Late bool
 	// By is Run.LaunchedBy.
 	By string
@@ -87,7 +95,8 @@ type Request struct {
 	// Progress is called while rows are checked or imported; it may be nil.
 	Progress func(phase string, rows int64)
 
-	offer *Offer // of the list that was made
+	offer *Offer         // of the list that was made
+	own   campaign.RunNo // the run whose import continues
 }
 
 // Outcome is the run of a launch, and whether it is new.
@@ -107,8 +116,9 @@ type Outcome struct {
 //
 // A launch that is not of a firing stores nothing and returns an *UnfinishedError or a *RepeatError
 // if an earlier run of the campaign has numbers of the list (sentBefore); with New, an
-// *UnfinishedError if the list itself has an unfinished run. Other errors are *PreflightError,
-// *ChangedError, *ScheduledError, *SentAsError, and those of the files, the ledger and the service.
+// *UnfinishedError if the list itself has an unfinished run. A *SentBeforeError says that people of
+// the list got the template from a run of any campaign. Other errors are *PreflightError,
+// *ChangedError, *ScheduledError, and those of the files, the ledger and the service.
 //
 // Start may be interrupted anywhere and called again. With an error it returns the run, if it had
 // stored one.
@@ -179,11 +189,15 @@ func (l Request) Start(ctx context.Context) (Outcome, error) {
 	if made {
 		asked, given = "", ""
 	}
-	return l.alone(ctx, def.Name, func(ctx context.Context) (Outcome, error) {
+	which := func(campaign.Run) bool { return true }
+	if byHand(key) { // refuseRepeats looks at the others, when the category of the template is known
+		which = mayStillSend
+	}
+	return l.alone(ctx, def, func(ctx context.Context) (Outcome, error) {
 		if out, found, err := l.meanwhile(ctx, def, key, asked, given); found || err != nil {
 			return out, err
 		}
-		err := l.sentBefore(ctx, def, list, hash)
+		err := l.sentBefore(ctx, def, list, hash, which)
 		var bad *recipients.FileError
 		if errors.As(err, &bad) { // the preflight says more of a list that cannot be read
 			if _, fault := l.check(ctx, def, list); fault != nil {
@@ -200,6 +214,9 @@ func (l Request) Start(ctx context.Context) (Outcome, error) {
 // create makes the run of a launch and imports its list.
 func (l Request) create(ctx context.Context, def *file.Definition, list, hash, key string) (Outcome, error) {
 	checked, err := l.check(ctx, def, list)
+	if err == nil {
+		err = l.refuseRepeats(ctx, def, list, hash, checked)
+	}
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -208,6 +225,7 @@ func (l Request) create(ctx context.Context, def *file.Definition, list, hash, k
 		Header: checked.Header, Delimiter: checked.delimiter,
 		Template: def.Template.Name, Language: def.Template.Language, Marketing: checked.Marketing,
 		Budget: def.Limits.MaxMessages, Wanted: campaign.WantRun, LaunchedBy: l.By,
+		LeaveOut: checked.SentBefore != nil && l.leavesOut(def),
 	})
 	if errors.Is(err, campaign.ErrRunExists) { // another process has just launched it
 		return l.resume(ctx, def, run, list)
@@ -248,7 +266,9 @@ func (l Request) resume(ctx context.Context, def *file.Definition, run campaign.
 // its counts: neither the outcome of a row nor the size of segments may depend on where the first
 // import stopped.
 func (l Request) again(ctx context.Context, def *file.Definition, run campaign.Run, list string) (Outcome, error) {
-	l.Late = false // the launch was judged when it made the run
+	// The launch was judged when it made the run.
+	l.Late, l.Key, l.own = false, run.Launch, run.No
+	l.LeaveOutSent, l.SendAgain = run.LeaveOut, !run.LeaveOut && byHand(run.Launch)
 	checked, err := l.check(ctx, def, list)
 	if err != nil {
 		return Outcome{}, err
@@ -260,13 +280,10 @@ func (l Request) again(ctx context.Context, def *file.Definition, run campaign.R
 func (l Request) check(ctx context.Context, def *file.Definition, list string) (*Preflight, error) {
 	in := PreflightInput{
 		Definition: def, Source: l.Source, File: l.File, List: list, Service: l.Service, Suppressions: l.Ledger, Rejects: l.Rejects,
-		Rate: l.Rate, Company: l.Company,
-		Commerce: l.Commerce, OptOut: l.OptOut, Offer: l.offer, Progress: func(rows int64) { l.progress("checking", rows) },
+		Rate: l.Rate, Company: l.Company, Commerce: l.Commerce, OptOut: l.OptOut, Offer: l.offer, Repeats: l.repeats(def),
+		Progress: func(rows int64) { l.progress("checking", rows) },
 	}
 	checked, err := RunPreflight(ctx, in)
-	if err == nil && checked.OK() {
-		err = l.renamed(ctx, in, checked)
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -36,19 +36,25 @@ const (
 
 // Inspect says what `run` without --new would do. source is the campaign file of def. hash is the
 // SHA-256 of the list at path; it is empty for the list of an audience, whose run the campaign
-// alone identifies. A nil ledger stands for one that does not exist yet.
-func Inspect(ctx context.Context, l Ledger, def *file.Definition, source []byte, path, hash string) (Check, error) {
+// alone identifies. found is the preflight, and another says that it compared the list of another
+// run, as of --new. A nil ledger stands for one that does not exist yet.
+func Inspect(
+	ctx context.Context, l Ledger, def *file.Definition, source []byte, path, hash string, found *Preflight, another bool,
+) (Check, error) {
 	if l == nil {
 		return launchesNew(), nil
 	}
 	launch := Request{Ledger: l}
 	same, err := launch.existing(ctx, def.Name, hash, "")
 	if err == nil {
+		if !another {
+			found.SentBefore = nil // `run` sends nothing new
+		}
 		return checkSame(same, source, hash), nil
 	} else if !errors.Is(err, campaign.ErrNoRun) {
 		return Check{}, err
 	}
-	err = launch.sentBefore(ctx, def, path, hash)
+	err = launch.sentBefore(ctx, def, path, hash, func(r campaign.Run) bool { return found.SentBefore == nil || mayStillSend(r) })
 	var unfinished *UnfinishedError
 	var repeat *RepeatError
 	switch {
@@ -62,6 +68,14 @@ func Inspect(ctx context.Context, l Ledger, def *file.Definition, source []byte,
 		return Check{Does: Refuses, Run: id, Difference: &diff, Sentence: fmt.Sprintf(
 			"`run` refuses this list, because %s in %s of %s, and --new sends to all of them again: %s",
 			sentence.Count(diff.Both, "of its numbers is", "of its numbers are"), id, Ago(time.Since(repeat.Run.CreatedAt)), diff)}, nil
+	}
+	if s := found.SentBefore; err == nil && s.Any() && found.Skipped[campaign.SentBefore] == 0 {
+		c := Check{Does: Refuses, Sentence: fmt.Sprintf("`run` refuses this list: %s; --leave-out-sent sends to the others only, "+
+			"and --send-again to all of them", s)}
+		if len(s.Runs) > 0 {
+			c.Run = s.Runs[0]
+		}
+		return c, nil
 	}
 	return launchesNew(), err
 }

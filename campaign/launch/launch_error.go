@@ -23,6 +23,9 @@ type PreflightError struct{ Preflight *Preflight }
 // Error names the first fault and counts the rest.
 func (e *PreflightError) Error() string {
 	faults := e.Preflight.Errors()
+	if len(faults) == 0 && e.Preflight.Skipped[campaign.SentBefore] > 0 {
+		return fmt.Sprintf("the list has no row that can be sent: %s; see `campaignd check`", e.Preflight.SentBefore)
+	}
 	if len(faults) == 0 {
 		return "the list has no row that can be sent; see `campaignd check`"
 	}

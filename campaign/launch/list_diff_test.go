@@ -122,7 +122,7 @@ func TestOnlyAnotherListOfTheCampaignIsRefused(t *testing.T) {
 	list, other := overwrite(t, filepath.Join(dir, "list.csv"), springList), overwrite(t, filepath.Join(dir, "other.csv"), springList+"\n")
 	l := openLedger(t)
 	first := start(t, launch.Request{Ledger: l, Service: service(), File: spring, List: list})
-	start(t, launch.Request{Ledger: l, Service: service(), File: autumn, List: other})
+	start(t, launch.Request{Ledger: l, Service: service(), File: autumn, List: other, SendAgain: true})
 	start(t, launch.Request{Ledger: l, Service: service(), File: autumn, List: list, Key: campaign.FiringKey + "x"})
 	refused := func(request launch.Request) *launch.UnfinishedError {
 		t.Helper()
@@ -140,7 +140,7 @@ func TestOnlyAnotherListOfTheCampaignIsRefused(t *testing.T) {
 		t.Errorf("another list: got %+v, want run 1 with a difference", e)
 	}
 	var beside []campaign.RunNo
-	second := start(t, launch.Request{Ledger: l, Service: service(), File: spring, List: other, New: true,
+	second := start(t, launch.Request{Ledger: l, Service: service(), File: spring, List: other, New: true, SendAgain: true,
 		Beside: func(r campaign.Run, d launch.ListDifference) { beside = append(beside, r.No) }})
 	if !second.Imported || len(beside) != 1 || beside[0] != first.Run.No {
 		t.Errorf("--new of another list: got run %d beside %v, want another run beside run 1", second.Run.No, beside)

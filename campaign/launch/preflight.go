@@ -9,6 +9,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/file"
 	"campaignd/internal/messaging"
+	"campaignd/recipients"
 )
 
 // suppressionBatch is how many recipients one call looks up, or stores, in the suppression list.
@@ -44,6 +45,8 @@ type PreflightInput struct {
 	Commerce bool
 	// Offer is what the commerce platform told of an audience; nil: the list is of no audience.
 	Offer *Offer
+	// Repeats asks who got the template before; nil: nobody is asked about.
+	Repeats *Repeats
 	// Examples is how many rows are shown for each reason; 0: FewExamples.
 	Examples int
 	// Rejects is called, in the order of the list, for each row that is not sent and that a correction
@@ -104,6 +107,8 @@ type Preflight struct {
 	// policies.frequency_cap allows now. If the campaign is launched now, these rows are skipped, or
 	// wait.
 	Capped int64 `json:"frequency_capped,omitzero"`
+	// SentBefore says who of the list got the template before; nil: that was not compared.
+	SentBefore *SentBefore `json:"sent_before,omitempty"`
 	// Duration is the time from the first message to the last answer: at Pace alone, unless LimitedBy
 	// is set. 0 means that it is not known.
 	Duration time.Duration `json:"-"`
@@ -132,9 +137,6 @@ type Preflight struct {
 	// Consent are the columns of the list that look like consent and that a marketing campaign does
 	// not use.
 	Consent []string `json:"-"`
-
-	// SentAs says which run of another campaign sends the same; "": none. Renamed fills it.
-	SentAs string `json:"-"`
 
 	Offer *Offer `json:"-"` // as in the input
 
@@ -179,7 +181,7 @@ func (p *Preflight) level(l file.Level) []file.Finding {
 func (p *Preflight) BadRows() int64 {
 	n := p.Rows - p.Sendable
 	for _, r := range []campaign.SkipReason{campaign.OptedOut, campaign.Suppressed, campaign.Unreachable, campaign.Filtered,
-		campaign.NoConsent, campaign.OtherLanguage, campaign.NoPaymentLink, campaign.HeldOut} {
+		campaign.NoConsent, campaign.OtherLanguage, campaign.NoPaymentLink, campaign.HeldOut, campaign.SentBefore} {
 		n -= p.Skipped[r]
 	}
 	return n
@@ -224,6 +226,9 @@ func RunPreflight(ctx context.Context, in PreflightInput) (*Preflight, error) {
 		}
 		c.p.Bound = map[string]int64{}
 	}
+	if err := c.sentBefore(ctx); err != nil {
+		return nil, err
+	}
 	if err := c.list(ctx); err != nil {
 		return nil, err
 	}
@@ -248,7 +253,8 @@ type check struct {
 	noTier   bool  // a number is unlimited or its tier is not known, so tiers is no limit
 	suspects file.Suspects
 	sticky   *sticky
-	listedBy string // the connection whose account has Preflight.Template
+	met      *recipients.KeySet // who got the template before
+	listedBy string             // the connection whose account has Preflight.Template
 	// companies are those that the connections belong to; "": one is not known.
 	companies []string
 }

@@ -101,6 +101,7 @@ func (c *check) rows(ctx context.Context, list *List) (err error) {
 		if err := c.suppress(ctx, batch); err != nil {
 			return err
 		}
+		c.leaveOutSent(batch)
 		if err := c.cap(ctx, batch); err != nil {
 			return err
 		}

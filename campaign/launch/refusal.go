@@ -30,6 +30,7 @@ func RefusalOf(err error) (reason string, facts map[string]any) {
 	var unfinished *UnfinishedError
 	var repeat *RepeatError
 	var scheduled *ScheduledError
+	var sent *SentBeforeError
 	switch {
 	case errors.As(err, &file):
 		return RefusedCampaign, nil
@@ -43,6 +44,12 @@ func RefusalOf(err error) (reason string, facts map[string]any) {
 		return RefusedUnfinished, map[string]any{"run": unfinished.Run.ID(), "difference": unfinished.Difference}
 	case errors.As(err, &repeat):
 		return RefusedRepeat, map[string]any{"run": repeat.Run.ID(), "difference": repeat.Difference}
+	case errors.As(err, &sent):
+		facts := map[string]any{"sent_before": sent.SentBefore}
+		if len(sent.Runs) > 0 {
+			facts["run"] = sent.Runs[0]
+		}
+		return RefusedRepeat, facts
 	case errors.As(err, &scheduled):
 		return RefusedScheduled, map[string]any{"file": scheduled.File, "at": scheduled.At}
 	}

@@ -32,15 +32,21 @@ func (e *RepeatError) Reason() string {
 }
 
 // alone does the part of a launch that compares the list with earlier runs and makes the run. It
-// waits while another launch of the campaign does the same, because two lists with the same numbers
-// would else find no run of each other.
-func (l Request) alone(ctx context.Context, name string, do func(context.Context) (Outcome, error)) (launched Outcome, err error) {
-	job := campaign.Job{Ledger: l.Ledger, Name: "launch " + name, Owner: l.Owner, Lease: l.Lease, Waits: func() { l.progress("waiting", 0) }}
+// waits while another launch of the campaign or of its template does the same, because two lists
+// with the same numbers would else find no run of each other.
+func (l Request) alone(
+	ctx context.Context, def *file.Definition, do func(context.Context) (Outcome, error),
+) (launched Outcome, err error) {
+	job := func(name string) campaign.Job {
+		return campaign.Job{Ledger: l.Ledger, Name: name, Owner: l.Owner, Lease: l.Lease, Waits: func() { l.progress("waiting", 0) }}
+	}
 	done := false
-	err = job.Await(ctx, func(ctx context.Context) (err error) {
-		launched, err = do(ctx)
-		done = err == nil
-		return err
+	err = job("launch "+def.Name).Await(ctx, func(ctx context.Context) error {
+		return job("launch of template "+def.Template.Name).Await(ctx, func(ctx context.Context) (err error) {
+			launched, err = do(ctx)
+			done = err == nil
+			return err
+		})
 	})
 	if done {
 		return launched, nil // also if the lease was lost meanwhile
@@ -55,8 +61,8 @@ func (l Request) alone(ctx context.Context, name string, do func(context.Context
 // SHA-256 is hash, do not count: another process has just launched one.
 //
 // With New or Again nothing is refused. With New, Beside is called for each run that may still
-// send.
-func (l Request) sentBefore(ctx context.Context, def *file.Definition, list, hash string) error {
+// send. which selects among the earlier runs.
+func (l Request) sentBefore(ctx context.Context, def *file.Definition, list, hash string, which func(campaign.Run) bool) error {
 	if l.New {
 		return l.besides(ctx, def, list, hash)
 	}
@@ -64,7 +70,7 @@ func (l Request) sentBefore(ctx context.Context, def *file.Definition, list, has
 		return nil
 	}
 	runs, err := l.earlier(ctx, def.Name, hash)
-	if err != nil || len(runs) == 0 {
+	if runs = slices.DeleteFunc(runs, func(r campaign.Run) bool { return !which(r) }); err != nil || len(runs) == 0 {
 		return err
 	}
 	keys, err := keysOf(ctx, list, def.ListOptions(list))

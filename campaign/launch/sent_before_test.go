@@ -56,10 +56,15 @@ func TestAReSavedListIsRefusedHoweverItComes(t *testing.T) {
 			if !errors.As(err, &unfinished) || unfinished.Run.No != first.No || unfinished.Difference.Both != 5 {
 				t.Fatalf("beside the unfinished run: got %+v and %v, want run 1 and 5 numbers in both", launched.Run, err)
 			}
-			r.end(first, campaign.Finished)
+			r.send(first)
 			launched, err = r.of("crlf.csv", crlf, key).Start(t.Context())
 			var repeat *launch.RepeatError
-			if !errors.As(err, &repeat) || repeat.Run.No != first.No || repeat.Difference.Both != 5 || repeat.Difference.Changed != 0 {
+			var sent *launch.SentBeforeError
+			if key == "" {
+				if !errors.As(err, &sent) || sent.People != 5 || sent.Runs[0] != first.ID() {
+					t.Fatalf("after the run: got %+v and %v, want run 1 and 5 people", launched.Run, err)
+				}
+			} else if !errors.As(err, &repeat) || repeat.Run.No != first.No || repeat.Difference.Both != 5 || repeat.Difference.Changed != 0 {
 				t.Fatalf("after the run: got %+v and %v, want run 1 and 5 numbers in both", launched.Run, err)
 			}
 			second := start(t, r.of("others.csv", others, key))
@@ -79,6 +84,17 @@ func TestAReSavedListIsRefusedHoweverItComes(t *testing.T) {
 // earlierVersion is a ledger whose rows an earlier version stored under the other key of a number.
 type earlierVersion struct{ campaign.Ledger }
 
+func (l earlierVersion) SentRows(ctx context.Context, no campaign.RunNo, f campaign.SentFilter) iter.Seq2[campaign.SentRow, error] {
+	return func(yield func(campaign.SentRow, error) bool) {
+		for row, err := range l.Ledger.SentRows(ctx, no, f) {
+			row.Key = recipients.Other(row.Key)
+			if !yield(row, err) {
+				return
+			}
+		}
+	}
+}
+
 func (l earlierVersion) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaign.Line, error] {
 	return func(yield func(campaign.Line, error) bool) {
 		for line, err := range l.Ledger.Lines(ctx, no) {
@@ -96,12 +112,16 @@ func TestTheOtherSpellingOfANumberWasSentTo(t *testing.T) {
 	const other = "phone,first_name,discount,slug\n+541123456789,Ada,20 %,x\n"
 	r := newRelaunch(t)
 	first := start(t, r.of("list.csv", long, "")).Run
-	r.end(first, campaign.Finished)
+	r.send(first)
 	r.ledger = earlierVersion{r.ledger}
 	for name, text := range map[string]string{"same.csv": strings.ReplaceAll(long, "\n", "\r\n"), "short.csv": other} {
+		var sent *launch.SentBeforeError
+		if out, err := r.of(name, text, "").Start(t.Context()); !errors.As(err, &sent) || sent.People != 1 {
+			t.Errorf("%s: got the run %+v and %v, want that %s sent to its number", name, out.Run, err, first.ID())
+		}
 		var repeat *launch.RepeatError
-		if out, err := r.of(name, text, "").Start(t.Context()); !errors.As(err, &repeat) || repeat.Run.No != first.No {
-			t.Errorf("%s: got the run %+v and %v, want that %s had its number", name, out.Run, err, first.ID())
+		if out, err := r.of(name, text, campaign.DropKey+"9").Start(t.Context()); !errors.As(err, &repeat) || repeat.Run.No != first.No {
+			t.Errorf("%s, dropped: got the run %+v and %v, want that %s had its number", name, out.Run, err, first.ID())
 		}
 	}
 }
@@ -174,8 +194,8 @@ func TestPeopleOfAFollowUpWereSentTo(t *testing.T) {
 		t.Fatalf("the follow-up: got %d rows and %v, want 5", follow.Chosen, err)
 	}
 	launched, err := r.of("crlf.csv", strings.ReplaceAll(springList, "\n", "\r\n"), "").Start(t.Context())
-	var repeat *launch.RepeatError
-	if !errors.As(err, &repeat) || repeat.Run.No != follow.Run.No {
+	var sent *launch.SentBeforeError
+	if !errors.As(err, &sent) || sent.Runs[0] != follow.Run.ID() {
 		t.Errorf("got %+v and %v, want that %s had its numbers", launched.Run, err, follow.Run.ID())
 	}
 }

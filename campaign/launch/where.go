@@ -12,6 +12,7 @@ import (
 // resendable are the reasons for skipping that do not concern the recipient.
 var resendable = []campaign.SkipReason{
 	campaign.FrequencyCap, campaign.OverLimit, campaign.HeldOut, campaign.Expired, campaign.RunFailed, campaign.RunCancelled,
+	campaign.SentBefore,
 }
 
 // Where selects rows of an ended run by status and, when Detail is not empty, by code or reason.
@@ -63,9 +64,11 @@ func (w Where) match(l *campaign.Line) bool {
 	case campaign.Unknown:
 		return w.Detail == "" || l.Code == w.Detail || l.Reason == w.Detail
 	case campaign.Skipped:
-		// People who were held out are compared with the others, so a follow-up must name them.
-		return slices.Contains(resendable, campaign.SkipReason(l.Reason)) &&
-			(l.Reason == w.Detail || w.Detail == "" && l.Reason != string(campaign.HeldOut))
+		// People who were held out are compared with the others, and people who were sent to before have
+		// the message, so a follow-up must name them.
+		reason := campaign.SkipReason(l.Reason)
+		return slices.Contains(resendable, reason) &&
+			(l.Reason == w.Detail || w.Detail == "" && reason != campaign.HeldOut && reason != campaign.SentBefore)
 	}
 	return true
 }

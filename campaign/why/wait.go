@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"campaignd/campaign"
@@ -181,7 +182,9 @@ type Row struct {
 	// turn comes. None: the row is not skipped for its number, or the entry that skipped it was
 	// removed since.
 	Suppressions []Suppression `json:"suppressions,omitempty"`
-	Sentence     string        `json:"sentence"`
+	// SentBy are the other runs with the recipient of a row that is skipped as sent_before.
+	SentBy   []string `json:"sent_by,omitempty"`
+	Sentence string   `json:"sentence"`
 }
 
 // RowLedger is the part of the ledger that ExplainRecipient reads.
@@ -189,6 +192,8 @@ type RowLedger interface {
 	Ledger
 	Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaign.Line, error]
 	SuppressionsOf(ctx context.Context, key int64) ([]campaign.Suppression, error)
+	RepeatsOf(ctx context.Context, no campaign.RunNo, seq int64) ([]campaign.Repeat, error)
+	Run(ctx context.Context, no campaign.RunNo) (campaign.Run, error)
 }
 
 // ExplainRecipient says what the row of a recipient waits for at now. key is recipients.Key of the
@@ -223,10 +228,31 @@ func ExplainRecipient(ctx context.Context, l RowLedger, run campaign.Run, h Hold
 	switch scope, of := suppressedBy[campaign.SkipReason(line.Reason)]; {
 	case line.Status == campaign.Skipped && of:
 		err = r.suppressed(ctx, l, key, scope, now)
+	case line.Status == campaign.Skipped && line.Reason == string(campaign.SentBefore):
+		err = r.sentBefore(ctx, l, run.No, line.Seq)
 	case line.Status == campaign.Queued:
 		err = r.toBeSkipped(ctx, l, key, run.Marketing, h, now)
 	}
 	return r, true, err
+}
+
+// sentBefore names the other runs with the recipient of a row, the newest first.
+func (r *Row) sentBefore(ctx context.Context, l RowLedger, no campaign.RunNo, seq int64) error {
+	all, err := l.RepeatsOf(ctx, no, seq)
+	if err != nil {
+		return fmt.Errorf("read the runs with the same recipient: %w", err)
+	}
+	for _, repeat := range slices.Backward(all) {
+		other, err := l.Run(ctx, repeat.Other)
+		if err != nil {
+			return fmt.Errorf("read a run with the same recipient: %w", err)
+		}
+		r.SentBy = append(r.SentBy, other.ID())
+	}
+	if len(r.SentBy) > 0 {
+		r.Sentence += ": the recipient is in " + strings.Join(r.SentBy, ", ") + " too, of the same template"
+	}
+	return nil
 }
 
 // row says what a row waits for.

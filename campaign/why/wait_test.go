@@ -29,6 +29,14 @@ func (q queued) SuppressionsOf(_ context.Context, key int64) (all []campaign.Sup
 	return all, q.err("suppressions")
 }
 
+func (q queued) RepeatsOf(_ context.Context, no campaign.RunNo, seq int64) ([]campaign.Repeat, error) {
+	return []campaign.Repeat{{Run: no, Seq: seq, Other: 7, OtherSeq: 1}, {Run: no, Seq: seq, Other: 9, OtherSeq: 4}}, q.err("repeats")
+}
+
+func (q queued) Run(_ context.Context, no campaign.RunNo) (campaign.Run, error) {
+	return campaign.Run{No: no, Campaign: "summer"}, q.err("run")
+}
+
 func (q queued) Lines(context.Context, campaign.RunNo) iter.Seq2[campaign.Line, error] {
 	return func(yield func(campaign.Line, error) bool) {
 		for _, l := range q.lines {
@@ -195,7 +203,7 @@ func TestWhySaysWhoseOptOutSkipsARecipient(t *testing.T) {
 			Reason: string(reason)}
 	}
 	q.lines = []campaign.Line{line(0, campaign.Suppressed), line(1, campaign.OptedOut), line(2, campaign.Unreachable), line(3,
-		campaign.Unreachable), line(4, campaign.Duplicate)}
+		campaign.Unreachable), line(4, campaign.Duplicate), line(5, campaign.SentBefore)}
 	const since = " since 2026-11-21 04:00:00 UTC, source "
 	for key, want := range map[int64]string{
 		100: "row 1 is skipped (suppressed): on the suppression list for all companies (all)" + since + "import",
@@ -205,6 +213,7 @@ func TestWhySaysWhoseOptOutSkipsARecipient(t *testing.T) {
 			"failed:131026, until 2027-02-19 04:00:00 UTC",
 		103: "row 4 is skipped (unreachable): its entry was removed from the suppression list since",
 		104: "row 5 is skipped (duplicate)",
+		105: "row 6 is skipped (sent_before): the recipient is in summer-9, summer-7 too, of the same template",
 	} {
 		w, found, err := ExplainRecipient(t.Context(), q, campaign.Run{No: 1, State: campaign.Finished}, Holds{}, key, now)
 		if err != nil || !found || w.Sentence != want {

@@ -92,6 +92,8 @@ func (p *past) tell(e campaign.HistoryEntry) string {
 			return "the other rows were released after the canary"
 		}
 		return "the other rows were released after the canary: " + e.Detail
+	case campaign.HistoryRepeats:
+		return "people got its template before: " + e.Detail
 	case campaign.HistoryHoldEnded, campaign.HistoryHold:
 		return p.held(e)
 	}

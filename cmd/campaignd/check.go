@@ -93,6 +93,9 @@ launched.`,
 			return command.Silent(command.ExitUsage) // the table on the same screen already shows the reason
 		case !found.OK():
 			return command.FaultOf(found)
+		case found.SentBefore.Any() && found.Skipped[campaign.SentBefore] == 0:
+			return command.Invalid(fmt.Errorf("`run` would refuse this list: %s; --leave-out-sent sends to the others only, and --send-again "+
+				"to all of them", found.SentBefore))
 		case found.Launch != nil && found.Launch.Does == launch.Refuses && !f.another:
 			return command.Invalid(fmt.Errorf("`run` would refuse this list because of %s, as the launch above says; "+
 				"`check --new` checks for `run --new`", found.Launch.Run))
@@ -125,7 +128,8 @@ func (p *program) check(ctx context.Context, path string, f checkFlags) (_ *laun
 	if _, err := plan.CronOf(path, src, def); err != nil {
 		return nil, err
 	}
-	in := launch.PreflightInput{Definition: def, Source: src, File: path, List: f.list, Examples: f.examples}
+	in := launch.PreflightInput{Definition: def, Source: src, File: path, List: f.list, Examples: f.examples,
+		Repeats: &launch.Repeats{Others: f.another}}
 	if in.List == "" && def.Audience != nil && !f.offline {
 		done, e := p.listAudience(ctx, c, def, &in)
 		if e != nil {

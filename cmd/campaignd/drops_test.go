@@ -143,18 +143,18 @@ func (d *fixture) read(name string, rows int64) bool {
 	return err == nil && json.Unmarshal(text, &r) == nil && r.Totals["read"] == rows
 }
 
-// Nobody sees what a launch warns of when its list was dropped, so the log has it: a run of another
-// campaign that sends the same, a deadline that is too early, and a time to come.
+// Nobody sees what a launch warns of when its list was dropped, so the log has it: people who got
+// the template from another campaign, a deadline that is too early, and a time to come.
 func TestALaunchOfADropLogsItsWarnings(t *testing.T) {
 	t.Parallel()
 	d := watching(t)
 	list := d.write("orders.csv", listOf(40))
-	other := d.write("other.yaml", strings.Replace(campaignFile, "name: orders", "name: others", 1))
+	other := d.write("other.yaml", strings.Replace(marketingFile, "name: orders", "name: others", 1))
 	d.want(0, "run", other, "--recipients", list, "--settle", "1m")
-	d.write("campaigns/orders.yaml", campaignFile+"limits: {rate: 0.5, deadline: 1m}\nschedule: {at: '2099-01-02T09:00'}\n")
+	d.write("campaigns/orders.yaml", marketingFile+"limits: {rate: 0.5, deadline: 1m}\nschedule: {at: '2099-01-02T09:00'}\n")
 	d.put("list.csv", d.text("orders.csv"))
 	log := d.serveUntil(func() bool { return len(d.drops()) > 0 && d.drops()["list.csv"].Run != "" })
-	wantIn(t, "the log", log, "others-1 of a moment ago has this list and this template under another name", "deadline cannot be met",
+	wantIn(t, "the log", log, "40 of 40 got this template since ", "from others-1", "deadline cannot be met",
 		"this launch is now, and schedule.at sends to its list too, at 2099-01-02 09:00:00 UTC")
 }
 

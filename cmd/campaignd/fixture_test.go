@@ -144,6 +144,13 @@ template: {name: order_update, language: en_US, category: UTILITY, body: ["{{ .f
 recipients: {file: list.csv, columns: {to: phone}}
 `
 
+// marketingFile is a campaign of a template that people should get once.
+const marketingFile = `name: orders
+connections: [conn_1]
+template: {name: newsletter, language: en_US}
+recipients: {file: list.csv, columns: {to: phone}}
+`
+
 // listOf returns a list whose rows can all be sent.
 func listOf(rows int) string {
 	var b strings.Builder

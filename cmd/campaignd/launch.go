@@ -38,10 +38,12 @@ goes on, and after one that ended only --new makes another.`,
 	}
 	cmd.Flags().StringVar(&r.List, "recipients", "", "the list (default: recipients.file of the campaign)")
 	cmd.Flags().BoolVar(&r.New, "new", false, anotherRun)
+	var sent command.SentBefore
+	sent.Flags(cmd)
 	o := command.AddOutput(cmd)
 	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		r.Campaign = args[0]
+		r.Campaign, r.LeaveOutSent, r.SendAgain = args[0], sent.LeaveOut, sent.Again
 		far, err := p.Remote()
 		if err != nil {
 			return err

@@ -101,21 +101,39 @@ recipients: {file: list.csv, columns: {to: phone}}
 	wantIn(t, "a list that is missing", d.want(2, "launch", d.path("c.yaml"), "--recipients", d.path("none.csv")).stderr, d.path("none.csv"))
 }
 
-// A check says what nothing refuses: the same list under a new name, and a time that has passed.
-func TestCheckSaysWhatNothingRefuses(t *testing.T) {
+// A new name of the campaign does not hide that its people got the template: check, run and launch
+// stop, and a person chooses.
+func TestPeopleWhoGotTheTemplateStopALaunch(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, nil)
+	d.write("c.yaml", marketingFile)
 	d.want(0, "run", d.path("c.yaml"), "--settle", "1m")
-	const again = "orders-1 of a moment ago has this list and this template under another name"
+	const again, ways = "40 of 40 got this template since ", "--leave-out-sent sends to the others only, and --send-again to all of them"
 	if r := d.want(0, "check", d.path("c.yaml")); strings.Contains(r.stdout, again) {
 		t.Errorf("the same campaign: got %q, want no warning", r.stdout)
 	}
 	renamed := d.write("renamed.yaml",
-		strings.Replace(campaignFile, "name: orders", "name: orders-b", 1)+"schedule: {at: '2026-01-02T09:00'}\n")
-	r := d.want(0, "check", renamed, "-o", "json")
-	wantIn(t, "a renamed campaign", r.stdout, again, "schedule.at: 2026-01-02T09:00 in UTC has passed, so it never fires")
-	wantIn(t, "its run", d.want(0, "run", renamed, "--settle", "1m").stderr, again)
-	if r := d.want(0, "check", d.path("c.yaml")); strings.Contains(r.stdout, "another name") {
+		strings.Replace(marketingFile, "name: orders", "name: orders-b", 1)+"schedule: {at: '2026-01-02T09:00'}\n")
+	r := d.want(2, "check", renamed, "-o", "json")
+	wantIn(t, "a renamed campaign", r.stdout, again, "schedule.at: 2026-01-02T09:00 in UTC has passed, so it never fires", `"people": 40`)
+	wantIn(t, "its run", d.want(2, "run", renamed, "--settle", "1m").stderr, again, ", from orders-1; nothing was sent", ways)
+	if n := d.accepted(); n != 40 {
+		t.Errorf("after the refusal: got %d messages, want 40", n)
+	}
+	longer := d.write("longer.csv", listOf(42))
+	wantIn(t, "without them", d.want(0, "run", renamed, "--recipients", longer, "--leave-out-sent", "--settle", "1m").stdout, "sent_before")
+	if n := d.accepted(); n != 42 {
+		t.Errorf("after a run that leaves them out: got %d messages, want 42", n)
+	}
+	stop := d.serving()
+	wantIn(t, "a launch", d.want(2, "launch", renamed).stderr, again, ways)
+	d.want(0, "launch", renamed, "--send-again")
+	d.eventually("the run is finished", func() bool { return d.runs()[0].State == "finished" })
+	stop()
+	if n := d.accepted(); n != 82 {
+		t.Errorf("sent again: got %d messages, want 82", n)
+	}
+	if r := d.want(0, "check", d.path("c.yaml")); strings.Contains(r.stdout, again) {
 		t.Errorf("the first campaign, which is reported again: got %q, want no warning", r.stdout)
 	}
 }

@@ -34,8 +34,10 @@ passed after the last answer. The command may be interrupted or killed at any ti
 run, and nobody is sent to twice. A run is identified by its campaign and the content of its list, so a finished run is
 reported again and sends nothing; --new launches another. While the campaign has an unfinished run, the command refuses an
 edited or re-saved list, and --new for the same list: it says how the lists differ, and which run continues. A list with numbers of
-a run that has ended is refused in the same way. With --new the other list is launched, also beside an unfinished run. The
-command waits for windows and for holds that end by themselves, and says so. It waits --settle for the end of a hold that
+a run that has ended is refused in the same way. With --new the other list is launched, also beside an unfinished run. A list
+whose people got the template in the last 30 days (sent_before.within), from a run of any campaign, is refused before anything is
+sent: --leave-out-sent leaves these people out, and --send-again sends to them too. With --new the runs of the same campaign do
+not count. The command waits for windows and for holds that end by themselves, and says so. It waits --settle for the end of a hold that
 only an event or an operator ends. The exit code is 3 when a row is still queued, in doubt or unknown, and when the run is
 paused or cancelled. Skipped and refused rows are outcomes: the exit code is 0.`,
 		Example: `  campaignd run spring.yaml --recipients list.csv
@@ -47,6 +49,8 @@ paused or cancelled. Skipped and refused rows are outcomes: the exit code is 0.`
 	cmd.Flags().DurationVar(&o.Settle, "settle", 30*time.Second,
 		"how long to wait for statuses after the last answer, and for a hold without a time")
 	cmd.Flags().BoolVar(&o.New, "new", false, anotherRun)
+	var sent command.SentBefore
+	sent.Flags(cmd)
 	out := command.AddOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if o.Settle < 0 {
@@ -62,7 +66,7 @@ paused or cancelled. Skipped and refused rows are outcomes: the exit code is 0.`
 		if err := c.CanReceive(); err != nil && !c.Receives() {
 			fmt.Fprintf(p.Stderr, "warning: statuses and opt-outs are not seen\nwarning: %v\n", err)
 		}
-		o.File = args[0]
+		o.File, o.LeaveOutSent, o.SendAgain = args[0], sent.LeaveOut, sent.Again
 		o.Command = "campaignd run " + shellWord(o.File)
 		if p.configGiven() {
 			o.Command += " --config " + shellWord(p.config)

@@ -66,7 +66,7 @@ func serve(t *testing.T) *fixture {
 			}
 			return runs, nil
 		}),
-		Launch: func(_ context.Context, file, list string, another bool, _, _ string) (resource.Launched, error) {
+		Launch: func(_ context.Context, u operator.Upload) (resource.Launched, error) {
 			f.begun <- struct{}{}
 			if f.hold != nil {
 				<-f.hold
@@ -76,14 +76,14 @@ func serve(t *testing.T) *fixture {
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			a, errA := os.ReadFile(file)
-			b, errB := os.ReadFile(list)
-			f.launched, f.lists = append(f.launched, [2]string{string(a), string(b)}), append(f.lists, list)
+			a, errA := os.ReadFile(u.Campaign)
+			b, errB := os.ReadFile(u.List)
+			f.launched, f.lists = append(f.launched, [2]string{string(a), string(b)}), append(f.lists, u.List)
 			if f.after != nil {
 				f.after()
 			}
 			run := campaign.Run{No: 1, Campaign: "spring", State: campaign.Ready}
-			out := resource.Launched{Run: resource.LaunchedRunOf(run), Resumed: another, Ended: f.ended}
+			out := resource.Launched{Run: resource.LaunchedRunOf(run), Resumed: u.Another, Ended: f.ended}
 			return out, errors.Join(errA, errB)
 		},
 	})

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"campaignd/campaign/file"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/operator"
 	"campaignd/internal/uploads"
@@ -82,11 +83,13 @@ func (s *Server) accept(w http.ResponseWriter, r *http.Request, dir string) (upl
 
 // launch receives an upload into dir and launches it.
 func (s *Server) launch(w http.ResponseWriter, r *http.Request, dir string) (launched resource.Launched, err error) {
-	another := r.URL.Query().Get("new") == "true"
+	q := r.URL.Query()
 	u, err := s.accept(w, r, dir)
 	if err != nil {
 		return launched, err
 	}
-	return s.process.LaunchUpload(s.ctx, operator.Upload{Campaign: u.campaign, List: u.list, Staged: u.staged, Another: another,
+	return s.process.LaunchUpload(s.ctx, operator.Upload{Campaign: u.campaign, List: u.list, Staged: u.staged,
+		Another: q.Get("new") == "true", LeaveOutSent: q.Get("sent_before") == file.SentBeforeLeaveOut,
+		SendAgain:   q.Get("sent_before") == file.SentBeforeSend,
 		Idempotency: requestOf(r.Context()).idem, By: requestOf(r.Context()).By, Over: "the API"})
 }

@@ -13,6 +13,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/conversion"
+	"campaignd/campaign/file"
 	"campaignd/campaign/plan"
 	"campaignd/campaign/why"
 	"campaignd/campaign/wording"
@@ -130,7 +131,10 @@ func (s *Server) uploadRoutes() {
 		scope: campaign.KeyOperate, all: true, creates: true}
 	op := addUpload(s, launch, launched, map[string]string{"200": "The run was launched before", "201": "The run is launched"}, s.take)
 	op.Parameters = append(op.Parameters, &huma.Param{Name: "new", In: "query", Schema: &huma.Schema{Type: "boolean"},
-		Description: "launch another run although this list has one"})
+		Description: "launch another run although this list has one"}, &huma.Param{Name: "sent_before", In: "query",
+		Schema: &huma.Schema{Type: "string", Enum: []any{file.SentBeforeLeaveOut, file.SentBeforeSend}},
+		Description: "what becomes of people who got the template before: they are left out, or sent to again; " +
+			"without it the launch is refused if there are such people"})
 	check := route{method: http.MethodPost, path: "/api/v1/check", id: "check-upload", scope: campaign.KeyOperate, all: true,
 		summary: "What a launch of an uploaded campaign over an uploaded list would do; nothing of either is kept"}
 	addUpload(s, check, examplePreflight, map[string]string{"200": "The whole list was read"}, tried(s, s.check))

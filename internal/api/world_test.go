@@ -83,7 +83,7 @@ func newWorld(t testing.TB) *world {
 		Version: "test", Session: *d, Guard: operator.NewGuard("", d.Ledger),
 		Uploads: uploads.New(filepath.Join(t.TempDir(), "uploads"), func(context.Context) ([]campaign.Run, error) { return nil, nil }),
 		Log:     slog.New(slog.DiscardHandler),
-		Launch: func(context.Context, string, string, bool, string, string) (resource.Launched, error) {
+		Launch: func(context.Context, operator.Upload) (resource.Launched, error) {
 			return resource.Launched{Run: resource.LaunchedRun{ID: "spring-1"}}, nil
 		},
 		Forecast: func(context.Context, campaign.Run) (plan.Forecast, error) { return plan.Forecast{}, nil },

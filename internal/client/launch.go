@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
 	"campaignd/internal/client/resource"
@@ -23,6 +24,9 @@ type Launch struct {
 	List     string // "": the server makes the list of the campaign's audience
 	// New launches another run even if the campaign already has a run over this list.
 	New bool
+	// LeaveOutSent leaves out who got the template from an earlier run, and SendAgain sends to them
+	// too. With neither, the launch is refused if there are such people.
+	LeaveOutSent, SendAgain bool
 	// Once makes a launch with New safe to repeat: a second launch with the same Once finds the run of
 	// the first. A launch without New is always safe to repeat.
 	Once string
@@ -42,6 +46,12 @@ func (c *Client) Launch(ctx context.Context, l Launch) (out resource.Launched, e
 	q := call{method: http.MethodPost, path: "/runs", query: url.Values{}, once: l.Once}
 	if l.New {
 		q.query.Set("new", "true")
+	}
+	if l.LeaveOutSent {
+		q.query.Set("sent_before", file.SentBeforeLeaveOut)
+	}
+	if l.SendAgain {
+		q.query.Set("sent_before", file.SentBeforeSend)
 	}
 	return upload[resource.Launched](ctx, c, q, l)
 }

@@ -16,13 +16,14 @@ import (
 func (p *Program) FollowUp() *cobra.Command {
 	var where []string
 	var early, notReplayed, dryRun bool
+	var sent SentBefore
 	cmd := &cobra.Command{
 		Use:   "follow-up RUN --where STATUS[=CODE]...",
 		Short: "Start a new run over chosen rows of an ended one",
 		Long: `A failed row stays failed and is never sent again by itself. This command makes a new run of the rows that match one
 --where or more: failed, failed=CODE, refused, refused=CODE (no_code: rows without one), unknown, unknown=REASON, skipped or
-skipped=REASON (cancelled, expired, over_limit, frequency_cap, holdout, run_failed; skipped alone leaves out holdout). The same
-choice always gives the same run, and no row goes into two follow-ups of one run.
+skipped=REASON (cancelled, expired, over_limit, frequency_cap, holdout, sent_before, run_failed; skipped alone leaves out holdout and
+sent_before). The same choice always gives the same run, and no row goes into two follow-ups of one run.
 
 Rows that the service answered with a success but without an id (unknown=accepted_no_id), or that something in front of it did
 (unknown=not_the_service), are left out unless their reason is named. The risk is yours: most of the people behind
@@ -35,6 +36,7 @@ accepted_no_id have the message already, and get it a second time.`,
 	cmd.Flags().StringArrayVar(&where, "where", nil, "status of the rows to send again; may be given several times")
 	cmd.Flags().BoolVar(&early, "early", false, "also rows that failed with 131049 less than 24 hours ago")
 	flagNotReplayed(cmd, &notReplayed)
+	sent.Flags(cmd)
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "count the rows and make no run")
 	o := AddOutput(cmd)
 	p.AddServer(cmd)
@@ -49,7 +51,7 @@ accepted_no_id have the message already, and get it a second time.`,
 		}
 		return p.WithOperations(cmd.Context(), ToChange, func(d Operations) error {
 			f, err := d.FollowUp(cmd.Context(), args[0], resource.FollowUpRequest{Where: where, Early: early, NotReplayed: notReplayed,
-				DryRun: dryRun})
+				LeaveOutSent: sent.LeaveOut, SendAgain: sent.Again, DryRun: dryRun})
 			if err != nil {
 				return err
 			}
@@ -57,6 +59,16 @@ accepted_no_id have the message already, and get it a second time.`,
 		})
 	}
 	return cmd
+}
+
+// SentBefore is the choice of what becomes of people who got the template before.
+type SentBefore struct{ LeaveOut, Again bool }
+
+// Flags adds the two flags of the choice, which exclude each other.
+func (s *SentBefore) Flags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&s.LeaveOut, "leave-out-sent", false, "leave out the people who got the template from an earlier run")
+	cmd.Flags().BoolVar(&s.Again, "send-again", false, "send also to the people who got the template from an earlier run")
+	cmd.MarkFlagsMutuallyExclusive("leave-out-sent", "send-again")
 }
 
 // flagNotReplayed adds the flag --not-replayed.
@@ -80,6 +92,9 @@ func followUpSentence(f resource.FollowedUp) string {
 	}
 	if f.Released > 0 {
 		left += fmt.Sprintf("; %d of them were answered with a success before and may be received twice", f.Released)
+	}
+	if s := f.SentBefore; s.Any() {
+		left += "; " + s.String()
 	}
 	if f.DryRun {
 		return fmt.Sprintf("a dry run: %s would be sent to again%s; nothing was changed", rows, left)

@@ -20,6 +20,7 @@ import (
 func (p *Program) Resolve() *cobra.Command {
 	var unknown string
 	var notReplayed bool
+	var sent SentBefore
 	cmd := &cobra.Command{
 		Use:   "resolve RUN [--unknown resend|keep]",
 		Short: "Show the rows that may or may not have been sent, and decide what to do about them",
@@ -37,6 +38,7 @@ who got the message. --not-replayed sends without them, and the log of actions k
 	}
 	cmd.Flags().StringVar(&unknown, "unknown", "", "resend or keep")
 	flagNotReplayed(cmd, &notReplayed)
+	sent.Flags(cmd)
 	o := AddOutput(cmd)
 	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -61,7 +63,7 @@ who got the message. --not-replayed sends without them, and the log of actions k
 			var next *resource.FollowedUp
 			if unknown == "resend" {
 				f, err := d.FollowUp(cmd.Context(), seen.Run, resource.FollowUpRequest{Where: []string{string(campaign.Unknown)},
-					NotReplayed: notReplayed})
+					NotReplayed: notReplayed, LeaveOutSent: sent.LeaveOut, SendAgain: sent.Again})
 				if err != nil {
 					return err
 				}

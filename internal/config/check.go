@@ -44,6 +44,7 @@ func (c *Config) Validate() error {
 		oneOf("suppressions.scope", c.Suppressions.Scope, everywhere, PerCompany),
 		c.Suppressions.checkWords(),
 		c.Retention.check(),
+		c.SentBefore.check(),
 		oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error"),
 		oneOf("log.format", c.Log.Format, "text", "json"),
 		c.Sending.check(time.Duration(c.Service.Timeout)),
@@ -309,6 +310,13 @@ func (l Listen) checkHosts() error {
 		if name == "" || strings.ContainsAny(name, "/:* ") {
 			return fmt.Errorf("listen.admin_hosts[%d]: %q is not a name; give it without scheme and port, for example campaignd.example", i, name)
 		}
+	}
+	return nil
+}
+
+func (s SentBefore) check() error {
+	if d := s.Within.Std(); d < time.Hour || d > 366*24*time.Hour {
+		return fmt.Errorf("sent_before.within: %s; want 1h to 366d, for example 30d", s.Within)
 	}
 	return nil
 }

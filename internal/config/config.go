@@ -69,6 +69,9 @@ type Config struct {
 	Plan Plan `yaml:"plan" json:"plan"`
 	// The rules of opt-outs: recipients who are not sent to any more.
 	Suppressions Suppressions `yaml:"suppressions" json:"suppressions"`
+	// The people who got a template from an earlier run
+	// (docs/lists.md#people-who-got-the-template-before).
+	SentBefore SentBefore `yaml:"sent_before" json:"sent_before"`
 	// How long the deliveries of ended runs are kept.
 	Retention Retention `yaml:"retention" json:"retention"`
 	// Folder of the campaign files that serve runs. It is read again every few seconds.
@@ -186,6 +189,12 @@ type Retention struct {
 	Deliveries campaign.Duration `yaml:"deliveries" json:"deliveries"`
 }
 
+// SentBefore is about the people of a list who got its template from an earlier run.
+type SentBefore struct {
+	// The time before a launch in which a message counts, from 1h to 366d.
+	Within campaign.Duration `yaml:"within" json:"within"`
+}
+
 // Drop is one watched folder: a list that appears there starts a run of the campaign.
 type Drop struct {
 	// file:///FOLDER, file:FOLDER relative to the working directory,
@@ -214,8 +223,9 @@ type Notification struct {
 	Format string `yaml:"format,omitempty" json:"format,omitempty" jsonschema:"enum=standard,enum=slack"`
 	// Signing secrets, each whsec_ and base64; several while one is rotated. Format slack has none.
 	Secrets []messaging.Secret `yaml:"secrets,omitempty" json:"secrets,omitempty" secret:"value"`
-	// Kinds of events: run.started, run.paused, run.finished, run.settled, approval.needed,
-	// hold.raised, hold.ended, breaker.tripped, drop.rejected, schedule.missed. Empty: all.
+	// Kinds of events: run.started, run.paused, run.finished, run.settled, run.repeats,
+	// approval.needed, hold.raised, hold.ended, breaker.tripped, drop.rejected, schedule.missed.
+	// Empty: all.
 	Events []string `yaml:"events,omitempty" json:"events,omitempty"`
 }
 
@@ -272,6 +282,7 @@ func Default() *Config {
 		Correlation:  "off",
 		Plan:         Plan{Resets: Resets{Day: 1, Timezone: "UTC"}, Reserve: 0.05},
 		Suppressions: Suppressions{Scope: everywhere},
+		SentBefore:   SentBefore{Within: campaign.Duration(30 * 24 * time.Hour)},
 		Campaigns:    "./campaigns",
 		Log:          Log{Level: "info", Format: "text"},
 		Sending: Sending{

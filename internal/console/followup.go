@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
 	"campaignd/internal/client/resource"
 	words "campaignd/internal/sentence"
@@ -45,7 +46,8 @@ func (v runView) choices(r *reporting.Report) (all []choice) {
 // context of the process makes the run, so a closed browser leaves none that is half made.
 func followUp(v *visit) (done, error) {
 	id := v.r.PathValue("run")
-	r := resource.FollowUpRequest{Where: v.form["where"], Early: v.form.Get("early") != ""}
+	r := resource.FollowUpRequest{Where: v.form["where"], Early: v.form.Get("early") != "",
+		LeaveOutSent: v.form.Get(sentChoice) == file.SentBeforeLeaveOut, SendAgain: v.form.Get(sentChoice) == file.SentBeforeSend}
 	if len(r.Where) == 0 {
 		return done{}, &problem{http.StatusBadRequest, "Choose at least one group of rows first."}
 	}
@@ -64,6 +66,9 @@ func followUp(v *visit) (done, error) {
 		}
 		if n := found.NoID; n > 0 {
 			q.What += fmt.Sprintf(" %s left out, because the service may have accepted the message.", words.Count(n, "row is", "rows are"))
+		}
+		if s := found.SentBefore; s.Any() {
+			q.Sent = sentence(s.String())
 		}
 		q.Yes = "Send " + words.Count(found.Rows, "message", "messages")
 		return done{view: confirmOf(q, v)}, nil

@@ -2,6 +2,7 @@ package console
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
 	"campaignd/internal/operator"
 	"campaignd/internal/plot"
@@ -22,6 +24,7 @@ type sendView struct {
 	Before *launch.Check // an earlier run that the list meets; nil: there is none
 	Goes   bool          // that run sends this list now
 	Both   int64         // people who are in both
+	Sent   string        // who got the template before; "": nobody
 	Shows  string        // showsOf
 }
 
@@ -42,6 +45,12 @@ func newSend(v *visit, dr campaign.Draft) (any, error) {
 			out.Before, out.Goes = c, c.Does == "goes_on"
 			if c.Difference != nil {
 				out.Both = c.Difference.Both
+			}
+		}
+		if s := found.SentBefore; s.Any() && found.Skipped[campaign.SentBefore] == 0 {
+			out.Sent = sentence(s.String())
+			if c := out.Before; c != nil && c.Does == launch.Refuses && c.Difference == nil { // for that reason alone
+				out.Before = nil
 			}
 		}
 		return nil
@@ -104,9 +113,15 @@ func send(v *visit, dr campaign.Draft) (done, error) {
 		return done{}, err
 	}
 	defer x.End()
-	launched, err := x.Launch(v.ctx, v.d, v.form.Get("another") != "")
+	launched, err := x.Launch(v.ctx, v.d, operator.Upload{Another: v.form.Get("another") != "",
+		LeaveOutSent: v.form.Get(sentChoice) == file.SentBeforeLeaveOut, SendAgain: v.form.Get(sentChoice) == file.SentBeforeSend})
 	if err != nil {
 		v.checks.forget() // the check was right before the launch, and is not now
+	}
+	var sent *launch.SentBeforeError
+	if errors.As(err, &sent) {
+		return done{view: confirmOf(question{Asked: "Send to these people again?", Yes: "Send", Back: draftPath(dr.ID) + "/send",
+			What: "Nothing was sent yet. A message that was sent cannot be called back.", Sent: sentence(sent.SentBefore.String())}, v)}, nil
 	}
 	if refused, _ := launch.RefusalOf(err); refused != "" {
 		return done{}, &problem{http.StatusConflict, operator.WithoutFolder(forPage(err), x)}

@@ -50,6 +50,8 @@ type question struct {
 	Yes         string // the button
 	Back        string // the page that the visitor came from
 	Again       string // what has to be typed first; "": the button is enough
+	// Sent says how many people got the template before, and has the visitor choose; "": nobody did.
+	Sent string
 }
 
 // confirmView repeats a form with its fields.
@@ -71,13 +73,16 @@ const sure = "sure"
 // answered reports whether a form has the answer.
 func (q question) answered(v *visit) bool {
 	given := strings.TrimSpace(v.form.Get(sure))
-	return given != "" && (q.Again == "" || given == q.Again)
+	return given != "" && (q.Sent == "" || v.form.Get(sentChoice) != "") && (q.Again == "" || given == q.Again)
 }
+
+// sentChoice is the field that says what becomes of people who got the template before.
+const sentChoice = "sent_before"
 
 func confirmOf(q question, v *visit) confirmView {
 	out := confirmView{question: q, Action: v.r.URL.Path, Wrong: v.form.Get(sure) != ""}
 	for name, values := range v.form {
-		if name == sure {
+		if name == sure || name == sentChoice && q.Sent != "" {
 			continue // it was not the answer
 		}
 		for _, value := range values {
@@ -126,7 +131,7 @@ func table() []route {
 		{method: post, path: draft + "/test", operations: []string{"send-test"}, scope: operate, all: true, do: stepDone(sendTest)},
 		{method: get, path: draft + "/send", operations: []string{"check-upload", "launch"}, scope: operate, all: true, page: "new_send",
 			show: step(stepSend, newSend)},
-		{method: post, path: draft + "/send", operations: []string{"launch"}, scope: operate, all: true, do: stepDone(send)},
+		{method: post, path: draft + "/send", operations: []string{"launch"}, scope: operate, all: true, page: "confirm", do: stepDone(send)},
 		{method: get, path: draft + "/campaign.yaml", operations: []string{"launch"}, scope: operate, all: true, show: campaignFile},
 		{method: get, path: "/console/runs", operations: []string{"runs"}, scope: read, page: "runs", nav: "Runs", group: sending,
 			show: listRuns},

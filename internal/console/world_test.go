@@ -85,7 +85,7 @@ func newWorld(t testing.TB) *world {
 				LimitedBy: campaign.ByThroughput, Hours: []plan.Hour{{Start: at, Messages: 1 << 33, LimitedBy: campaign.ByThroughput}},
 				Helps: []plan.Help{{Sentence: "one more number", Hours: 0.5}}, Assumed: []string{hostile}}, nil
 		},
-		Launch: func(context.Context, string, string, bool, string, string) (resource.Launched, error) {
+		Launch: func(context.Context, operator.Upload) (resource.Launched, error) {
 			w.launched++
 			return resource.Launched{Run: resource.LaunchedRun{ID: "spring-1"}, Warnings: []string{hostile}}, w.refusal
 		},

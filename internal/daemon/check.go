@@ -21,10 +21,16 @@ import (
 // CheckCampaign runs a preflight, and adds what the configuration and the ledger say: quotas, the
 // forecast, what a launch would do, and the window. Without in.Service it asks the service nothing.
 // l may be nil. known is what a process that serves knows of its numbers and plans; nil asks the
-// service, unless the check is one without it.
+// service, unless the check is one without it. Only Others counts in in.Repeats: the check
+// is of another run of the campaign.
 func CheckCampaign(
 	ctx context.Context, c *config.Config, l campaign.Ledger, known *numbers.Quotas, in launch.PreflightInput,
 ) (*launch.Preflight, error) {
+	another := in.Repeats != nil && in.Repeats.Others
+	if in.Repeats = nil; l != nil {
+		in.Repeats = &launch.Repeats{Ledger: l, Within: c.SentBefore.Within.Std(), Exempt: true, Others: another,
+			LeaveOut: in.Definition.Policies.SentBefore == file.SentBeforeLeaveOut}
+	}
 	found, err := launch.RunPreflight(ctx, in)
 	if err != nil {
 		return nil, err
@@ -55,7 +61,7 @@ func CheckCampaign(
 		return nil, err
 	}
 	if found.OK() {
-		if err := checkEarlier(ctx, c, l, in, found); err != nil {
+		if err := checkEarlier(ctx, c, l, in, found, another); err != nil {
 			return nil, err
 		}
 	}
@@ -92,21 +98,19 @@ func checkSchedule(ctx context.Context, l campaign.Ledger, in launch.PreflightIn
 }
 
 // checkEarlier says what a launch would do beside the earlier runs of the ledger and the schedule
-// of the campaign, and whether one of them has sent the same under another name.
+// of the campaign.
 func checkEarlier(
-	ctx context.Context, c *config.Config, l campaign.Ledger, in launch.PreflightInput, found *launch.Preflight,
+	ctx context.Context, c *config.Config, l campaign.Ledger, in launch.PreflightInput, found *launch.Preflight, another bool,
 ) error {
 	hash := found.ListHash
 	if in.Offer != nil { // the list was made for this check
 		hash = ""
 	}
-	does, err := launch.Inspect(ctx, l, in.Definition, in.Source, in.List, hash)
+	does, err := launch.Inspect(ctx, l, in.Definition, in.Source, in.List, hash, found, another)
 	var scheduled *launch.ScheduledError
 	if does.Does == launch.Launches && errors.As(scheduledToo(ctx, l, c.Campaigns)(in.Definition.Name, hash), &scheduled) {
 		does = *scheduled.Check()
 	}
-	if found.Launch = &does; err != nil || does.Run != "" || l == nil {
-		return err // beside Run, `run` sends nothing new
-	}
-	return launch.Renamed(ctx, l, in, found)
+	found.Launch = &does
+	return err
 }

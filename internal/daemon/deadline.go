@@ -91,8 +91,9 @@ func (d *Daemon) warnUnattended(file string, p *launch.Preflight, deadline, offe
 		d.log.Warn("columns that look like consent or an opt-out are not used; choose rows with recipients.where, or name them in "+
 			"recipients.ignore", "campaign", file, "columns", p.Consent)
 	}
-	if p.SentAs != "" {
-		d.log.Warn("another campaign sends the same", "campaign", file, "detail", p.SentAs)
+	if s := p.SentBefore; s.Any() {
+		d.log.Warn("people of the list got its template before", "campaign", file, "detail", s.String(),
+			"left_out", p.Skipped[campaign.SentBefore])
 	}
 	for _, f := range deadline {
 		d.log.Warn("deadline cannot be met", "campaign", file, "detail", f.What)

@@ -173,14 +173,21 @@ func override(l *launch.Request, found schedule.Scheduled, r drops.Request) (*fi
 	return def, nil
 }
 
-// sentBefore returns how a list is rejected whose numbers an earlier run of the campaign had, nil
-// for another error. A list that cannot be compared yet, because the other one is being imported,
-// is tried again.
+// sentBefore returns how a list is rejected whose numbers an earlier run of the campaign had, or
+// whose people got the template before where the campaign refuses that; nil for another error. A
+// list that cannot be compared yet, because the other one is being imported, is tried again.
 func sentBefore(err error) error {
 	var unfinished *launch.UnfinishedError
 	var repeat *launch.RepeatError
+	var sent *launch.SentBeforeError
 	out := &drops.Refused{Code: launch.RefusedRepeat}
 	switch {
+	case errors.As(err, &sent):
+		if len(sent.Runs) > 0 {
+			out.Run = sent.Runs[0]
+		}
+		out.Message = sent.Error() + "; drop a list without these people, or remove policies.sent_before"
+		return out
 	case errors.As(err, &unfinished) && unfinished.Difference.Interrupted:
 		return fmt.Errorf("%s is being imported; this list is compared with it afterwards", unfinished.Run.ID())
 	case errors.As(err, &unfinished):

@@ -86,6 +86,7 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (_ API, con
 		OptOut: d.cfg.OptOut(),
 		Guard:  operator.NewGuard(access.Key, d.ledger), Uploads: uploads.New(dir, d.unfinished), Log: d.log, Version: version.String(),
 		Session: operator.Session{Ledger: d.ledger, Lists: d.audiences, Rates: d.rates, Repeats: d.cfg.Sending.Waits(), Expiry: d.clock.Now,
+			SentWithin: d.cfg.SentBefore.Within.Std(),
 			Origins: func(context.Context, []campaign.Hold) func(string) campaign.Origin {
 				return d.directory.Origin
 			},
@@ -108,8 +109,8 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (_ API, con
 	}
 	p.Uploads.Closed = e == nil
 	if e != nil {
-		p.Launch = func(ctx context.Context, file, list string, another bool, idempotency, by string) (resource.Launched, error) {
-			out, err := d.launchList(ctx, file, list, another, idempotency, by)
+		p.Launch = func(ctx context.Context, u operator.Upload) (resource.Launched, error) {
+			out, err := d.launchList(ctx, u)
 			if err == nil {
 				e.Poke()
 			}
@@ -130,13 +131,12 @@ func (d *Daemon) unfinished(ctx context.Context) ([]campaign.Run, error) {
 
 // launchList launches a campaign over a list for an operator, and returns when the list is
 // imported. A `serve` on the ledger sends it.
-func (d *Daemon) launchList(
-	ctx context.Context, file, list string, another bool, idempotency, by string,
-) (out resource.Launched, err error) {
-	l := d.schedule.Launch(file, "")
-	l.List, l.New, l.NewKey, l.By, l.NoWait, l.Unattended = list, another, idempotency, by, false, false
+func (d *Daemon) launchList(ctx context.Context, u operator.Upload) (out resource.Launched, err error) {
+	l := d.schedule.Launch(u.Campaign, "")
+	l.List, l.New, l.NewKey, l.By, l.NoWait, l.Unattended = u.List, u.Another, u.Idempotency, u.By, false, false
+	l.LeaveOutSent, l.SendAgain = u.LeaveOutSent, u.SendAgain
 	l.Scheduled = scheduledToo(ctx, d.ledger, d.cfg.Campaigns)
-	l.Checked = d.checkLaunch(ctx, file, byPerson, func(p *launch.Preflight) {
+	l.Checked = d.checkLaunch(ctx, u.Campaign, byPerson, func(p *launch.Preflight) {
 		for _, w := range p.Warnings() {
 			out.Warnings = append(out.Warnings, w.String())
 		}
@@ -171,7 +171,8 @@ func LaunchInto(ctx context.Context, c *config.Config, r client.Launch, log *slo
 		return out, err
 	}
 	d.schedule = d.newScheduler()
-	return d.launchList(ctx, r.Campaign, r.List, r.New, "", operator.LocalUser())
+	return d.launchList(ctx, operator.Upload{Campaign: r.Campaign, List: r.List, Another: r.New, LeaveOutSent: r.LeaveOutSent,
+		SendAgain: r.SendAgain, By: operator.LocalUser()})
 }
 
 // errNobodyServes says that no process takes launches for an SQLite ledger.

@@ -24,10 +24,11 @@ type RunOptions struct {
 	File string
 	// List is the path of the list. "" takes recipients.file of the campaign.
 	List string
-	// New, Command and Beside are passed to launch.Request.
-	New     bool
-	Command string
-	Beside  func(campaign.Run, launch.ListDifference)
+	// New, LeaveOutSent, SendAgain, Command and Beside are passed to launch.Request.
+	New                     bool
+	LeaveOutSent, SendAgain bool
+	Command                 string
+	Beside                  func(campaign.Run, launch.ListDifference)
 	// Settle is how long statuses are awaited after the last answer. 0: not at all.
 	Settle time.Duration
 	// Checked, if not nil, gets the preflight of a new run.
@@ -86,6 +87,7 @@ func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, erro
 	defer debug.SetGCPercent(usual)
 	request := launch.Request{
 		Ledger: d.ledger, Service: d.client, File: o.File, List: o.List, New: o.New, Command: o.Command,
+		LeaveOutSent: o.LeaveOutSent, SendAgain: o.SendAgain, SentWithin: d.cfg.SentBefore.Within.Std(),
 		Checked: d.checkLaunch(ctx, o.File, byPerson, o.Checked), Scheduled: scheduledToo(ctx, d.ledger, d.cfg.Campaigns),
 		Beside: o.Beside, Rate: d.cfg.Rate, Company: d.cfg.Company, OptOut: d.cfg.OptOut(), Commerce: d.cfg.Commerce.Configured(),
 		Owner: d.owner, By: operator.LocalUser(), Lease: time.Duration(d.cfg.Sending.Lease),

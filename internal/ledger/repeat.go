@@ -9,7 +9,7 @@ import (
 // The conditions, in the SQL of both databases, for the delivery of a person in another run. o is
 // its outcome, where it has one. In a flagged row an earlier attempt may have been sent.
 const (
-	wasSent = `(o.state IN (2, 3, 4) /* retrying, in doubt, unknown */ OR o.state = 5 /* accepted */ AND o.rank <> 2 /* failed */
+	wasSent = `(o.state IN (2 /* retrying */, 3 /* in doubt */, 4 /* unknown */) OR o.state = 5 /* accepted */ AND o.rank <> 2 /* failed */
 		OR o.flags & 2 /* may be a duplicate */ <> 0)`
 	isQueued = `(o.rid IS NULL OR o.state = 1 /* deferred */)`
 
@@ -26,7 +26,7 @@ const (
 		LEFT JOIN outcome o ON o.rid = d.rid AND o.rid >= $1 AND o.rid < $2
 		WHERE d.rid >= $1 AND d.rid < $2 AND d.key > 0
 		AND (` + wasSent + ` OR o.rid IS NULL AND d.rid < $3 OR ` + isQueued + ` AND $4 = 1 OR o.state = 5 /* accepted */ AND $5 = 1)
-		AND (o.rid IS NULL OR o.state IN (1, 2) /* deferred, retrying */ OR o.result_at >= $6)`
+		AND (o.rid IS NULL OR o.state IN (1 /* deferred */, 2 /* retrying */) OR o.result_at >= $6)`
 )
 
 // ReadSentRows reads the text of SentRows. lo is the first seq of the segment.

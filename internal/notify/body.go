@@ -65,6 +65,8 @@ func textOf(n campaign.Notification, f Data) string {
 			silent = fmt.Sprintf("; no event has come about the %d accepted ones, so nobody knows whether they were delivered", n)
 		}
 		return fmt.Sprintf("%s is settled%s%s", f.Run, counted(f.Totals), silent)
+	case campaign.NotifyRunRepeats:
+		return fmt.Sprintf("%s sends a template to people who got it before%s", f.Run, because)
 	case campaign.NotifyApproval:
 		return fmt.Sprintf("%s waits for approval: `campaignd approve %[1]s`", f.Run)
 	case campaign.NotifyHold, campaign.NotifyHoldEnded:

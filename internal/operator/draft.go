@@ -198,10 +198,12 @@ func (x *Prepared) SendTest(ctx context.Context, d *Session, row int64, to strin
 	return x.process.SendTest(ctx, d, x.draft.Campaign, x.File.Path, x.List, row, to)
 }
 
-// Launch launches the draft, once: its id is the idempotency key. ctx is that of the process.
-func (x *Prepared) Launch(ctx context.Context, d *Session, another bool) (resource.Launched, error) {
-	launched, err := x.process.LaunchUpload(ctx, Upload{Campaign: x.File.Path, List: x.List, Staged: x.draft.Staged(), Another: another,
-		Idempotency: x.draft.ID, By: d.By, Over: "the console"})
+// Launch launches the draft, once: its id is the idempotency key. ctx is that of the process. The
+// choices of the operator are in u.
+func (x *Prepared) Launch(ctx context.Context, d *Session, u Upload) (resource.Launched, error) {
+	u.Campaign, u.List, u.Staged = x.File.Path, x.List, x.draft.Staged()
+	u.Idempotency, u.By, u.Over = x.draft.ID, d.By, "the console"
+	launched, err := x.process.LaunchUpload(ctx, u)
 	if err != nil {
 		return launched, err
 	}

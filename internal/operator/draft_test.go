@@ -180,8 +180,9 @@ func TestACheckOfADraftNamesNoFolder(t *testing.T) {
 func TestADraftIsLaunchedUnderItsID(t *testing.T) {
 	p, d, dr, _ := drafts(t)
 	var keys []string
-	p.Launch = func(_ context.Context, _, list string, another bool, idempotency, by string) (resource.Launched, error) {
-		keys = append(keys, fmt.Sprint(idempotency, " ", another, " ", by))
+	p.Launch = func(_ context.Context, u operator.Upload) (resource.Launched, error) {
+		list := u.List
+		keys = append(keys, fmt.Sprint(u.Idempotency, " ", u.Another, " ", u.By))
 		_, err := os.Stat(list)
 		return resource.Launched{Run: resource.LaunchedRun{ID: "spring-7"}, Warnings: []string{"see " + list}}, err
 	}
@@ -190,7 +191,7 @@ func TestADraftIsLaunchedUnderItsID(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer x.End()
-	out, err := x.Launch(t.Context(), d, true)
+	out, err := x.Launch(t.Context(), d, operator.Upload{Another: true})
 	if want := dr.ID + " true ann@desk"; err != nil || strings.Join(keys, "; ") != want {
 		t.Errorf("got the launches %q (%v), want %q", keys, err, want)
 	}

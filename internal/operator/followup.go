@@ -32,13 +32,19 @@ func (d *Session) FollowUp(ctx context.Context, id string, r resource.FollowUpRe
 	if r.NotReplayed {
 		detail += "; not replayed"
 	}
+	if r.LeaveOutSent {
+		detail += "; leave out sent"
+	}
+	if r.SendAgain {
+		detail += "; send again"
+	}
 	if !r.DryRun {
 		if err := d.note(ctx, "follow-up", parent.ID(), detail); err != nil {
 			return resource.FollowedUp{}, err
 		}
 	}
 	f, err := launch.StartFollowUp(ctx, launch.FollowUpInput{Ledger: d.Ledger, Parent: parent, Where: choice, Early: r.Early,
-		NotReplayed: r.NotReplayed, DryRun: r.DryRun, Repeats: d.Repeats, By: d.By})
+		NotReplayed: r.NotReplayed, LeaveOutSent: r.LeaveOutSent, SendAgain: r.SendAgain, SentWithin: d.SentWithin, DryRun: r.DryRun, Repeats: d.Repeats, By: d.By})
 	return resource.FollowedUpOf(f), err
 }
 

@@ -22,10 +22,9 @@ type Process struct {
 	Session Session
 	// Uploads has the uploaded lists.
 	Uploads *uploads.Folder
-	// Launch launches a campaign file over a list for the operator by. ctx ends when the process
-	// stops, not with the request. A repeated idempotency key, if it is not "", finds the same run
-	// again. Nil: the process accepts no list, and Uploads is closed.
-	Launch func(ctx context.Context, file, list string, another bool, idempotency, by string) (resource.Launched, error)
+	// Launch launches a campaign file over a list. ctx ends when the process stops, not with the
+	// request. Nil: the process accepts no list, and Uploads is closed.
+	Launch func(ctx context.Context, u Upload) (resource.Launched, error)
 	// Forecast says when a run will be done.
 	Forecast func(ctx context.Context, r campaign.Run) (plan.Forecast, error)
 	// Folder returns the files of the campaigns folder, by name.

@@ -30,6 +30,9 @@ type Session struct {
 	Origins func(ctx context.Context, holds []campaign.Hold) func(connection string) campaign.Origin
 	// Repeats says how long after a failed try the service posts an event again; nil: as it documents.
 	Repeats reception.Repeats
+	// SentWithin is how far back messages count for people who got a template before; 0:
+	// launch.SentWithin.
+	SentWithin time.Duration
 	// Known returns the origin of each connection that is configured or that the service lists. Whole
 	// reports whether the service gave its list: without it there may be others. Nil: none is known.
 	Known func(ctx context.Context) (all []campaign.Origin, whole bool)

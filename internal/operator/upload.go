@@ -18,6 +18,8 @@ type Upload struct {
 	Campaign, List string // paths; List is "" for a campaign whose list is made
 	Staged         string // the name of a list that arrived in parts; "": it did not
 	Another        bool   // another run, although this list has one
+	LeaveOutSent   bool   // without the people who got the template before
+	SendAgain      bool   // to them too
 	Idempotency    string // a repeated one finds the same run again; "": none
 	By             string // the operator
 	Over           string // for the log, for example "the API"
@@ -26,7 +28,7 @@ type Upload struct {
 // LaunchUpload launches an upload, and removes what the ledger has then. A failure of the log of
 // actions or of removing a file does not stop the launch. ctx is that of the process.
 func (p *Process) LaunchUpload(ctx context.Context, u Upload) (resource.Launched, error) {
-	launched, err := p.Launch(ctx, u.Campaign, u.List, u.Another, u.Idempotency, u.By)
+	launched, err := p.Launch(ctx, u)
 	for i, text := range launched.Warnings {
 		launched.Warnings[i] = uploads.WithoutPath(text, filepath.Dir(u.Campaign))
 	}

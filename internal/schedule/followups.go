@@ -68,12 +68,16 @@ func (c *policies) followEach(ctx context.Context) error {
 			c.again[run.No] = now.Add(followUpLost)
 			continue
 		}
-		followed, started, why, err := launch.StartAutoFollowUp(ctx, c.sc.o.Ledger, run, def.Policies.FollowUp, c.sc.o.Owner)
+		followed, started, why, err := launch.StartAutoFollowUp(ctx, c.sc.o.Ledger, run, def.Policies.FollowUp, c.sc.o.Owner,
+			c.sc.o.Config.SentBefore.Within.Std())
 		c.note(ctx, run.ID()+", its follow-up", err) // the other runs are followed up all the same
 		switch {
 		case err != nil:
 		case started:
 			c.sc.o.Log.Info("follow-up run started", "run", followed.Run.ID(), "of", run.ID(), "rows", followed.Chosen, "state", followed.Run.State)
+			if s := followed.SentBefore; s.Any() {
+				c.sc.o.Log.Warn(sentAgain, "run", followed.Run.ID(), "detail", s.String(), "left_out", followed.Run.LeaveOut)
+			}
 			c.engine.Poke()
 		default:
 			c.sc.o.Log.Debug("no follow-up run yet", "of", run.ID(), "why", why)
@@ -81,6 +85,9 @@ func (c *policies) followEach(ctx context.Context) error {
 	}
 	return ctx.Err()
 }
+
+// sentAgain warns of a run whose people got its template before.
+const sentAgain = "people of the run got its template before"
 
 // resumeFollowUp finishes the import of a follow-up run whose process died.
 func (sc *Scheduler) resumeFollowUp(ctx context.Context, r campaign.Run, e *sender.Engine) error {

@@ -125,8 +125,8 @@ func (sc *Scheduler) clockAgrees(ctx context.Context, l *Launcher) bool {
 }
 
 // Fire takes the campaign's job and launches a firing. The run of a firing that another replica
-// has launched is found by its key, or by its instant. One that is late is missed if a run of
-// another campaign sends the same.
+// has launched is found by its key, or by its instant. It is missed if people of its list got the
+// template from another campaign, and it is late or the campaign refuses that.
 func (sc *Scheduler) Fire(ctx context.Context, s Scheduled, f campaign.Firing, e *sender.Engine) error {
 	return sc.job(CronKey+s.Definition.Name).Do(ctx, func(ctx context.Context) error {
 		run, err := sc.launchedAt(ctx, f)
@@ -136,7 +136,7 @@ func (sc *Scheduler) Fire(ctx context.Context, s Scheduled, f campaign.Firing, e
 			l.Late = once && plan.Late(f.At, f.Since)
 			run, err = sc.start(ctx, s, l, e)
 		}
-		var sent *launch.SentAsError
+		var sent *launch.SentBeforeError
 		switch {
 		case errors.Is(err, campaign.ErrTaken): // its launch failed a moment ago, and rests
 			return err
@@ -182,7 +182,7 @@ func (sc *Scheduler) Launch(file, key string) launch.Request {
 	return launch.Request{
 		Rate: sc.o.Config.Rate, Company: sc.o.Config.Company, OptOut: sc.o.Config.OptOut(), Commerce: sc.o.Config.Commerce.Configured(),
 		Ledger: sc.o.Ledger, Service: sc.o.Service, File: file, Key: key,
-		Owner: sc.o.Owner, Lease: time.Duration(sc.o.Config.Sending.Lease), NoWait: true, Unattended: true,
+		Owner: sc.o.Owner, Lease: time.Duration(sc.o.Config.Sending.Lease), NoWait: true, Unattended: true, SentWithin: sc.o.Config.SentBefore.Within.Std(),
 	}
 }
 

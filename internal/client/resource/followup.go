@@ -14,6 +14,10 @@ type FollowUpRequest struct {
 	// NotReplayed also takes unknown rows that events of a time may prove which the ledger lost and
 	// which was not replayed.
 	NotReplayed bool `json:"not_replayed,omitempty"`
+	// LeaveOutSent leaves out who got the template from another run, and SendAgain sends to them too.
+	// With neither, the request is refused if there are such people.
+	LeaveOutSent bool `json:"leave_out_sent,omitempty"`
+	SendAgain    bool `json:"send_again,omitempty"`
 	// DryRun counts the rows and makes no run.
 	DryRun bool `json:"dry_run,omitempty"`
 }
@@ -27,11 +31,14 @@ type FollowedUp struct {
 	Released  int64 `json:"released_without_id"` // rows of that kind that are sent to, because Where names their reason
 	Existed   bool  `json:"existed"`             // an earlier request selected the same rows, and nothing was added
 	DryRun    bool  `json:"dry_run,omitempty"`
+	// SentBefore says who of the rows got the template from another run; absent if that was not
+	// compared.
+	SentBefore *launch.SentBefore `json:"sent_before,omitempty"`
 }
 
 // FollowedUpOf converts the result of a follow-up.
 func FollowedUpOf(f launch.FollowedUp) FollowedUp {
-	out := FollowedUp{RunOf(f.Run), f.Chosen, f.Elsewhere, f.NoID, f.Released, f.Existed, f.DryRun}
+	out := FollowedUp{RunOf(f.Run), f.Chosen, f.Elsewhere, f.NoID, f.Released, f.Existed, f.DryRun, f.SentBefore}
 	if f.Run.No == 0 {
 		out.Run = Run{}
 	}

@@ -106,7 +106,8 @@ func (t *tx) sendingRows(in *campaign.Intent, marketing bool, now int64) (rows l
 	if err != nil {
 		return rows, err
 	}
-	// suppressed adds the deliveries from first to end that are suppressed, or that their run leaves out.
+	// suppressed adds the deliveries from first to end that are suppressed or that their run leaves
+	// out.
 	suppressed := func(first, end int64) error {
 		if in.LeaveOut {
 			if err := t.each(sqlRepeated, args(first, end), func(scan scanFunc) error {
