@@ -39,6 +39,7 @@ type DraftLedger interface {
 	AddDraft(ctx context.Context, d Draft, ended time.Time, most int) error
 	Draft(ctx context.Context, id string) (Draft, error)       // ErrNoDraft
 	Drafts(ctx context.Context, owner string) ([]Draft, error) // the newest first
-	// ChangeDraft stores the source, the list with its name and the run of a draft: ErrNoDraft.
+	// ChangeDraft stores the source, the list with its name and the run of a draft: ErrNoDraft. A
+	// draft that has a run keeps it.
 	ChangeDraft(ctx context.Context, d Draft) error
 }

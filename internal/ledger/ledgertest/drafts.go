@@ -42,6 +42,17 @@ var draftPromises = []promise{
 			f.Errorf("a draft that is not there: got %v, want ErrNoDraft", err)
 		}
 	}},
+	{"ADraftKeepsItsRun", func(f *fixture) {
+		d := campaign.Draft{ID: "aa", Owner: "ann", Source: []byte("a"), Run: "spring-1", CreatedAt: at(0)}
+		f.ok(f.l.AddDraft(f.ctx, d, time.Time{}, 100))
+		for _, run := range []string{"", "spring-2"} { // a page that read the draft before it was launched
+			d.Run = run
+			f.ok(f.l.ChangeDraft(f.ctx, d))
+			if got, err := f.l.Draft(f.ctx, "aa"); err != nil || got.Run != "spring-1" {
+				f.Errorf("changed with the run %q: got %q (%v), want spring-1", run, got.Run, err)
+			}
+		}
+	}},
 	{"ANewDraftRemovesOldOnes", func(f *fixture) {
 		for i, owner := range []string{"bob", "ann", "ann", "ann", "bob"} {
 			d := campaign.Draft{ID: fmt.Sprint("draft ", i), Owner: owner, Source: []byte{}, CreatedAt: at(i)}

@@ -47,7 +47,8 @@ func (l *Ledger) Drafts(ctx context.Context, owner string) ([]campaign.Draft, er
 	return list(ctx, l.db, Sending, ledger.ScanDraft, sqlDrafts, owner)
 }
 
-const sqlChangeDraft = `UPDATE draft SET source = $1, list_name = $2, list = $3, run = $4 WHERE id = $5`
+const sqlChangeDraft = `UPDATE draft SET source = $1, list_name = $2, list = $3,
+	run = CASE WHEN run = '' THEN $4 ELSE run END WHERE id = $5`
 
 // ChangeDraft implements campaign.DraftLedger.
 func (l *Ledger) ChangeDraft(ctx context.Context, d campaign.Draft) error {
