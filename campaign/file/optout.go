@@ -72,9 +72,9 @@ func CheckOptOut(use *TemplateUse, t *messaging.TemplateRecord, o messaging.OptO
 		if len(titles) > 0 {
 			what += ": " + strings.Join(titles, ", ")
 		}
-		say(LevelWarning, "template.name", what, remedy)
+		say(KindOptOut, "template.name", what, remedy)
 	case len(titles) > 0 && !messaging.TitleConfirmed(t.Language):
-		say(LevelWarning, "template.name", fmt.Sprintf("no press on a quick reply of this marketing template opts out (%s), and the title of the "+
+		say(KindOptOut, "template.name", fmt.Sprintf("no press on a quick reply of this marketing template opts out (%s), and the title of the "+
 			"platform's own opt-out button in %s is not known for certain", strings.Join(titles, ", "), t.Language), remedy)
 	}
 }

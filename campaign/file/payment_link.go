@@ -109,7 +109,7 @@ func CheckLink(d *Definition, t *messaging.TemplateRecord, connection string, sa
 		}
 		fixed, _, _ := strings.Cut(addresses[i], "{{")
 		if fixed += text; fixed != p.Strip {
-			say(LevelError, "audience.payment_link.strip", fmt.Sprintf("%q is not the beginning of button %d%s, so links would lead elsewhere",
+			say(Fault, "audience.payment_link.strip", fmt.Sprintf("%q is not the beginning of button %d%s, so links would lead elsewhere",
 				shorten(p.Strip), i+1, on), fmt.Sprintf("the button begins with %q", shorten(fixed)))
 		}
 	}

@@ -63,11 +63,11 @@ func FaultsOf(f *yamlfile.File) *Error {
 // bytes are src. The packages above this one, which check more of the file, use it. what names the
 // remedy.
 func FaultAt(name string, src []byte, path, what string) *Error {
-	return &Error{Findings: []Finding{ReadSource(name, src).Finding(LevelError, path, what, "")}}
+	return &Error{Findings: []Finding{ReadSource(name, src).Finding(Fault, path, what, "")}}
 }
 
 // Finding is a finding about the value at path.
-func (s *Source) Finding(level Level, path, what, remedy string) Finding {
+func (s *Source) Finding(kind Kind, path, what, remedy string) Finding {
 	f := s.At(path, what, remedy)
-	return Finding{Level: level, Where: f.Where, What: f.What, Remedy: f.Remedy, Excerpt: f.Excerpt}
+	return Finding{Level: kind.Level(), Kind: kind, Where: f.Where, What: f.What, Remedy: f.Remedy, Excerpt: f.Excerpt}
 }

@@ -186,12 +186,10 @@ func (s *Suspects) Findings(list string) (all []Finding) {
 		if more := of.count - int64(len(of.rows)); more > 0 {
 			in += fmt.Sprintf(" and %d more", more)
 		}
-		all = append(all, Finding{
-			Level: LevelWarning, Where: list,
-			What: fmt.Sprintf("variable %s: %s would be sent %s such as %q (%s)",
+		all = append(all, Warning(KindSuspect, of.count, list,
+			fmt.Sprintf("variable %s: %s would be sent %s such as %q (%s)",
 				key.variable, sentence.Count(of.count, "recipient", "recipients"), kind.one, of.value, in),
-			Remedy: fmt.Sprintf("%s, or skip such rows with variables: {%s: {forbid: [%s]}}", kind.remedy, key.variable, kind.name),
-		})
+			fmt.Sprintf("%s, or skip such rows with variables: {%s: {forbid: [%s]}}", kind.remedy, key.variable, kind.name)))
 	}
 	return all
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // sayer takes one finding of a check. path is the member of the campaign file that it is about.
-type sayer func(level Level, path, what, remedy string)
+type sayer func(kind Kind, path, what, remedy string)
 
 // FindTemplate returns the template that the campaign uses, from those of a connection's account.
 // If there is none, it says why and returns nil.
@@ -40,7 +40,7 @@ func FindTemplate(use *TemplateUse, all []messaging.TemplateRecord, connection s
 	case sentence.Nearest(use.Name, names) != "":
 		remedy = sentence.DidYouMean(use.Name, names)
 	}
-	say(LevelWarning, path, what+"; its variables are not checked, and if it does not exist, its messages are refused and it is held", remedy)
+	say(KindTemplate, path, what+"; its variables are not checked, and if it does not exist, its messages are refused and it is held", remedy)
 	return nil
 }
 
@@ -49,13 +49,13 @@ func FindTemplate(use *TemplateUse, all []messaging.TemplateRecord, connection s
 // checked.
 func CheckRecord(use *TemplateUse, t *messaging.TemplateRecord, connection string, say sayer) {
 	if t.Status != "APPROVED" {
-		say(LevelError, "template.name",
+		say(Fault, "template.name",
 			fmt.Sprintf("template %q is %s on connection %s; only approved templates can be sent",
 				use.Name, cmp.Or(strings.ToLower(t.Status), "unknown"), connection),
 			"wait for its approval, or repair it at the service")
 	}
 	if use.Category != "" && t.Category != "" && use.Category != t.Category {
-		say(LevelWarning, "template.category",
+		say(KindTemplate, "template.category",
 			fmt.Sprintf("the service says %s for this template on connection %s; that counts", t.Category, connection),
 			"correct or remove template.category")
 	}
@@ -80,14 +80,14 @@ func CheckRecord(use *TemplateUse, t *messaging.TemplateRecord, connection strin
 // unfillable refuses a template with something that each message has to fill and that neither the
 // service's document nor a campaign file shows how to.
 func unfillable(what string, say sayer) {
-	say(LevelError, "template.name", "the template has a "+what+", which the service's document shows no way to fill",
+	say(Fault, "template.name", "the template has a "+what+", which the service's document shows no way to fill",
 		"use a template without it")
 }
 
 // unknownPart warns of something that may need a value. A limited-time offer needs one if it
 // expires.
 func unknownPart(what string, say sayer) {
-	say(LevelWarning, "template.name",
+	say(KindTemplate, "template.name",
 		"the template has a "+what+", which campaignd does not fill; if it needs a value, its messages are refused",
 		"send one with `campaignd test` first")
 }
@@ -117,7 +117,7 @@ func checkBody(use *TemplateUse, t *messaging.TemplateRecord, say sayer) {
 		return // otp fills both the body and the button (docs/service.md#templates)
 	}
 	if len(vars) != len(use.Body) {
-		say(LevelError, "template.body",
+		say(Fault, "template.body",
 			fmt.Sprintf("the body of the template has %s, and %s filled", sentence.Count(len(vars), "variable", "variables"),
 				sentence.Count(len(use.Body), "is", "are")),
 			fmt.Sprintf("its text: %q", sentence.Shorten(body.Text, 200)))
@@ -125,7 +125,7 @@ func checkBody(use *TemplateUse, t *messaging.TemplateRecord, say sayer) {
 	}
 	for _, v := range vars {
 		if v[0] < '0' || v[0] > '9' {
-			say(LevelWarning, "template.body",
+			say(KindTemplate, "template.body",
 				fmt.Sprintf("the template has named variables (%s); "+
 					"the service's document shows only positions, so they are filled in the order of the text", strings.Join(vars, ", ")),
 				"send one with `campaignd test` first")
@@ -141,7 +141,7 @@ func CheckOrder(a, b *messaging.TemplateRecord, first, second string, say sayer)
 	one, other := a.Component("BODY").Variables(), b.Component("BODY").Variables()
 	for i, v := range one {
 		if at := slices.Index(other, v); at >= 0 && at != i && (v[0] < '0' || v[0] > '9') {
-			say(LevelError, "template.body",
+			say(Fault, "template.body",
 				fmt.Sprintf("the body of the template has its variables in another order on connection %s (%s) than on %s (%s), "+
 					"so its values would be exchanged", second, strings.Join(other, ", "), first, strings.Join(one, ", ")),
 				"give both accounts the same text, or send over them with two campaigns")
@@ -155,13 +155,13 @@ func checkRecordHeader(use *TemplateUse, h messaging.Component, say sayer) {
 	switch h.Format {
 	case "IMAGE", "VIDEO", "DOCUMENT":
 		if media == nil {
-			say(LevelError, "template",
+			say(Fault, "template",
 				fmt.Sprintf("the template has a header of type %s and the campaign gives none", strings.ToLower(h.Format)),
 				fmt.Sprintf("add header: {%s: {file: ...}}", strings.ToLower(h.Format)))
 		} else if kind != strings.ToLower(h.Format) {
-			say(LevelError, "template.header."+kind, fmt.Sprintf("the template's header is of type %s", strings.ToLower(h.Format)), "give that")
+			say(Fault, "template.header."+kind, fmt.Sprintf("the template's header is of type %s", strings.ToLower(h.Format)), "give that")
 		} else if isSample(media.Link, h.Example.HeaderHandle) {
-			say(LevelError, "template.header."+kind+".link", "the link is the template's own sample, which the platform does not fetch for a message",
+			say(Fault, "template.header."+kind+".link", "the link is the template's own sample, which the platform does not fetch for a message",
 				"give a public link to a file of your own, or file: with its path")
 		}
 		return
@@ -170,14 +170,14 @@ func checkRecordHeader(use *TemplateUse, h messaging.Component, say sayer) {
 		return
 	case "TEXT":
 		if n := len(h.Variables()); n > 0 {
-			say(LevelError, "template.name",
+			say(Fault, "template.name",
 				"the template's text header has a variable, which the service's document shows no way to fill",
 				"use a template whose header has none")
 			return
 		}
 	}
 	if media != nil {
-		say(LevelError, "template.header", "the template has no media header", "remove header")
+		say(Fault, "template.header", "the template has no media header", "remove header")
 	}
 }
 
@@ -221,21 +221,21 @@ func checkRecordButtons(use *TemplateUse, record []messaging.ComponentButton, sa
 		buttons, filled := sentence.Count(has[kind], "button", "buttons"), sentence.Count(given[kind], "is", "are")
 		switch {
 		case given[kind] > has[kind] && kind == "url":
-			say(LevelError, "template.buttons",
+			say(Fault, "template.buttons",
 				fmt.Sprintf("the template has %s of type url with a variable, and %s filled", buttons, filled),
 				"an address without a variable takes no value")
 		case given[kind] > has[kind] && (kind != "otp" || len(record) > 0):
-			say(LevelError, "template.buttons",
+			say(Fault, "template.buttons",
 				fmt.Sprintf("the template has %s of type %s, and %s filled", buttons, kind, filled),
 				"")
 		case given[kind] < has[kind] && kind != "quick_reply": // a quick reply without a payload answers with its label
-			say(LevelError, "template.buttons",
+			say(Fault, "template.buttons",
 				fmt.Sprintf("the template has %s of type %s with a variable, and %s filled", buttons, kind, filled),
 				fmt.Sprintf("add {type: %s, text: ...}", kind))
 		}
 	}
 	if len(use.Buttons) > 1 {
-		say(LevelWarning, "template.buttons",
+		say(KindTemplate, "template.buttons",
 			"several buttons are filled; the service's document does not say how it numbers them, so they are sent in the order given",
 			"send one with `campaignd test` first")
 	}

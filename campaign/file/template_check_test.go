@@ -12,8 +12,8 @@ import (
 
 // said collects the findings of a check: level, path, what, remedy.
 func said(check func(sayer)) (out []string) {
-	check(func(l Level, path, what, remedy string) {
-		out = append(out, strings.TrimSuffix(fmt.Sprintf("%s %s: %s; %s", l, path, what, remedy), "; "))
+	check(func(k Kind, path, what, remedy string) {
+		out = append(out, strings.TrimSuffix(fmt.Sprintf("%s %s: %s; %s", k.Level(), path, what, remedy), "; "))
 	})
 	return out
 }

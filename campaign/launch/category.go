@@ -30,7 +30,7 @@ func (l Request) recategorize(ctx context.Context, def *file.Definition, run cam
 		if err != nil {
 			return fmt.Errorf("ask the service once more for the templates of %s: %w", def.Connections[i], err)
 		}
-		t := file.FindTemplate(&def.Template, all, def.Connections[i], func(file.Level, string, string, string) {})
+		t := file.FindTemplate(&def.Template, all, def.Connections[i], func(file.Kind, string, string, string) {})
 		is = t != nil && t.Category == marketing
 	}
 	if !is {

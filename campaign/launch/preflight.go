@@ -134,10 +134,6 @@ type Preflight struct {
 	Template *messaging.TemplateRecord `json:"-"` // the service's record; nil when the service was not asked
 	Senders  []int64                   `json:"-"` // keys of the campaign's own numbers
 
-	// Consent are the columns of the list that look like consent and that a marketing campaign does
-	// not use.
-	Consent []string `json:"-"`
-
 	Offer *Offer `json:"-"` // as in the input
 
 	began     time.Time              // before the service was asked for the template
@@ -259,8 +255,12 @@ type check struct {
 	companies []string
 }
 
-func (c *check) say(level file.Level, path, what, remedy string) {
-	f := c.src.Finding(level, path, what, remedy)
+func (c *check) say(kind file.Kind, path, what, remedy string) { c.sayOf(0, kind, path, what, remedy) }
+
+// sayOf is say for a finding about so many rows.
+func (c *check) sayOf(rows int64, kind file.Kind, path, what, remedy string) {
+	f := c.src.Finding(kind, path, what, remedy)
+	f.Count = rows
 	if !slices.ContainsFunc(c.p.Findings, func(g file.Finding) bool { return g.String() == f.String() }) {
 		c.p.Findings = append(c.p.Findings, f)
 	}
@@ -276,22 +276,22 @@ func (c *check) media() {
 	switch {
 	case m.File != "":
 		if _, err := file.CheckMedia(kind, filepath.Dir(c.in.File), m.File); err != nil {
-			c.say(file.LevelError, path+".file", err.Error(), "")
+			c.say(file.Fault, path+".file", err.Error(), "")
 		}
 	case m.AssetID != "" && c.d.Schedule != nil && c.d.Schedule.At == "":
-		c.say(file.LevelWarning, path+".assetId",
+		c.say(file.KindMedia, path+".assetId",
 			"the service deletes an asset 30 days after its upload, and this campaign recurs",
 			"use file: it is uploaded again for each run")
 	case m.AssetID != "" && c.d.Limits.NotAfter == 0 && c.d.Window != nil:
-		c.say(file.LevelWarning, path+".assetId",
+		c.say(file.KindMedia, path+".assetId",
 			"the service deletes an asset 30 days after its upload; sends after that are refused",
 			"use file, or make sure that the asset outlives the run")
 	case m.ID != "":
-		c.say(file.LevelWarning, path+".id",
+		c.say(file.KindMedia, path+".id",
 			"the platform keeps a media id for 30 days (7 when it came from a webhook)",
 			"use file: it is uploaded for each run")
 	case m.Link != "":
-		c.say(file.LevelWarning, path+".link",
+		c.say(file.KindMedia, path+".link",
 			"the platform fetches a link by itself while sending, which is slower and may fail (131053)",
 			"use file for media that are the same for all")
 	}

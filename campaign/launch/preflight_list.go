@@ -71,14 +71,14 @@ type pending struct {
 func (c *check) rows(ctx context.Context, list *List) (err error) {
 	c.p.Header, c.p.Dialect, c.p.delimiter = list.Header(), list.Dialect().String(), string(list.Dialect().Delimiter)
 	if list.Dialect().Encoding == recipients.Windows1252 && c.d.Recipients.Encoding == "" {
-		c.p.Findings = append(c.p.Findings, file.Finding{Level: file.LevelWarning, Where: c.in.List,
-			What:   "it is not UTF-8, and was read as windows-1252 (Western Europe)",
-			Remedy: "compare names in `campaignd preview`; recipients.encoding: windows-1252 ends this warning"})
+		c.p.Findings = append(c.p.Findings, file.Warning(file.KindEncoding, 0, c.in.List,
+			"it is not UTF-8, and was read as windows-1252 (Western Europe)",
+			"compare names in `campaignd preview`; recipients.encoding: windows-1252 ends this warning"))
 	}
 	c.consent(list.Header())
 	missing := c.d.Missing(list.Header())
 	for _, m := range missing {
-		c.say(file.LevelError, m.Path, m.What, m.Remedy)
+		c.say(file.Fault, m.Path, m.What, m.Remedy)
 	}
 	render := file.BlankRenderer() // if a column is missing, the phone numbers can still be checked
 	if len(missing) > 0 {
@@ -155,11 +155,11 @@ func (c *check) rows(ctx context.Context, list *List) (err error) {
 		return cmp.Or(cmp.Compare(b.Rows, a.Rows), cmp.Compare(a.Country, b.Country))
 	})
 	if a := list.Abroad(); a.Rows > 0 {
-		c.p.Findings = append(c.p.Findings, file.Finding{Level: file.LevelWarning, Where: fmt.Sprintf("%s:%d", c.in.List, a.Line),
-			What: fmt.Sprintf("%s read as dialled in %s (recipients.default_region), although column %q names another country, such as %q",
+		c.p.Findings = append(c.p.Findings, file.Warning(file.KindCountry, a.Rows, fmt.Sprintf("%s:%d", c.in.List, a.Line),
+			fmt.Sprintf("%s read as dialled in %s (recipients.default_region), although column %q names another country, such as %q",
 				sentence.Count(a.Rows, "number without + was", "numbers without + were"), c.d.Recipients.DefaultRegion,
 				a.Column, sentence.Shorten(a.Country, 40)),
-			Remedy: "set recipients.columns: {country: " + recipients.YAMLText(a.Column) + "}"})
+			"set recipients.columns: {country: "+recipients.YAMLText(a.Column)+"}"))
 	}
 	c.readings(list)
 	c.zoneFindings(j.zones)
@@ -176,20 +176,20 @@ func (c *check) rows(ctx context.Context, list *List) (err error) {
 
 // readings warns of a list whose options probably do not fit it.
 func (c *check) readings(list *List) {
-	warn := func(what, remedy string) {
-		c.p.Findings = append(c.p.Findings, file.Finding{Level: file.LevelWarning, Where: c.in.List, What: what, Remedy: remedy})
+	warn := func(kind file.Kind, count int64, what, remedy string) {
+		c.p.Findings = append(c.p.Findings, file.Warning(kind, count, c.in.List, what, remedy))
 	}
 	if h := list.Homeless(); h.Coded*2 > h.Rows {
-		warn(fmt.Sprintf("%s no + and no country, and %d of them would be read as a country code and a number",
+		warn(file.KindCountry, h.Rows, fmt.Sprintf("%s no + and no country, and %d of them would be read as a country code and a number",
 			sentence.Count(h.Rows, "number has", "numbers have"), h.Coded),
 			"if the list has no national numbers, set recipients.international: true")
 	}
 	if unread, read := list.WhatsApp(); unread != "" {
-		warn(fmt.Sprintf("the numbers are read from column %q, and not from column %q", read, unread),
+		warn(file.KindColumn, 0, fmt.Sprintf("the numbers are read from column %q, and not from column %q", read, unread),
 			"set recipients.columns: {to: ["+recipients.YAMLText(unread)+", "+recipients.YAMLText(read)+"]}")
 	}
 	if n := list.Remarks(); n > 0 {
-		warn(sentence.Count(n, "record at the end of the list is no recipient", "records at the end of the list are no recipients"),
+		warn(file.KindRemarks, int64(n), sentence.Count(n, "record at the end of the list is no recipient", "records at the end of the list are no recipients"),
 			fmt.Sprintf("leave them out with recipients.skip_last: %d", n+c.d.Recipients.SkipLast))
 	}
 }

@@ -15,7 +15,7 @@ func (c *check) purchases() {
 		used bool
 	}{{"holdout", c.d.Holdout != nil}, {"conversions", c.d.Conversions != nil}} {
 		if k.used {
-			c.say(file.LevelError, k.key, "needs the orders of a commerce platform, and none is configured", "set commerce.base_url, or take it out")
+			c.say(file.Fault, k.key, "needs the orders of a commerce platform, and none is configured", "set commerce.base_url, or take it out")
 		}
 	}
 }
@@ -31,13 +31,13 @@ func (c *check) unread() {
 	if o.UnreadID != "" {
 		what += ", such as " + o.UnreadID
 	}
-	c.say(file.LevelWarning, "audience", what, "correct it there, and launch again to reach these people too")
+	c.sayOf(o.Unread, file.KindAudience, "audience", what, "correct it there, and launch again to reach these people too")
 }
 
 // unagreed refuses a marketing campaign that takes being a customer for consent.
 func (c *check) unagreed() {
 	if a := c.d.Audience; a != nil && a.Consent == nil && c.p.Marketing {
-		c.say(file.LevelError, "audience.consent", "missing: a template of marketing needs the customers' consent, and being a customer is none",
+		c.say(file.Fault, "audience.consent", "missing: a template of marketing needs the customers' consent, and being a customer is none",
 			`name where they gave it, such as consent: {field: metadata.consent, values: ["yes"]}`)
 	}
 }

@@ -23,7 +23,7 @@ func (c *check) service(ctx context.Context) error {
 	numbers, err := c.in.Service.Numbers(ctx)
 	offered := !errors.Is(err, messaging.ErrNotOffered)
 	if err != nil && offered {
-		c.say(file.LevelWarning, "connections", "the service cannot be asked for its numbers now: "+err.Error(),
+		c.say(file.KindConnection, "connections", "the service cannot be asked for its numbers now: "+err.Error(),
 			"nothing is sent over a connection before it tells pace and tier, unless numbers.CONNECTION.rate and .tier are configured")
 	}
 	unasked := err != nil && offered // the pace may be told later
@@ -36,20 +36,20 @@ func (c *check) service(ctx context.Context) error {
 	for i, id := range c.d.Connections {
 		at := slices.IndexFunc(known, func(k messaging.Connection) bool { return k.ID == id })
 		path := fmt.Sprintf("connections[%d]", i)
-		unlisted := func(level file.Level, what string) {
+		unlisted := func(kind file.Kind, what string) {
 			remedy := reaches(ids)
 			if near := sentence.Nearest(id, ids); near != "" {
 				remedy = fmt.Sprintf("did you mean %q?", near)
 			}
-			c.say(level, path, what, remedy)
+			c.say(kind, path, what, remedy)
 		}
 		templates, err := c.in.Service.Templates(ctx, id)
 		if e := (*messaging.Error)(nil); errors.As(err, &e) && e.Status == http.StatusNotFound {
-			unlisted(file.LevelError, fmt.Sprintf("the service has no connection %q for this key", id))
+			unlisted(file.Fault, fmt.Sprintf("the service has no connection %q for this key", id))
 			continue
 		}
 		if at < 0 {
-			unlisted(file.LevelWarning, fmt.Sprintf("the service lists no connection %q; "+
+			unlisted(file.KindConnection, fmt.Sprintf("the service lists no connection %q; "+
 				"if the key does not reach it, its messages are refused and it is held", id))
 			known = append(known, messaging.Connection{ID: id})
 			at = len(known) - 1
@@ -67,7 +67,7 @@ func (c *check) service(ctx context.Context) error {
 		}
 	}
 	if kind, m := c.d.Template.Header.Media(); len(holders) > 1 && m != nil && m.AssetID+m.ID != "" {
-		c.say(file.LevelError, "template.header."+kind, fmt.Sprintf("over the Cloud API one number alone can send a stored file, and this "+
+		c.say(file.Fault, "template.header."+kind, fmt.Sprintf("over the Cloud API one number alone can send a stored file, and this "+
 			"campaign has %d", len(holders)), "give file: it is uploaded for each number")
 	}
 	return nil
@@ -112,19 +112,19 @@ func (c *check) connection(id string, k messaging.Connection, n messaging.Number
 	}
 	path := fmt.Sprintf("connections[%d]", slices.Index(c.d.Connections, id))
 	if !told && !configured {
-		c.say(file.LevelWarning, path,
+		c.say(file.KindConnection, path,
 			fmt.Sprintf("the service does not tell the throughput of %s: 80 messages per second (STANDARD) are assumed", id),
 			fmt.Sprintf("set numbers.%s.rate if it is less; a number that the business app uses too has 20", id))
 	}
 	if n.Quality == "RED" {
-		c.say(file.LevelWarning, path,
+		c.say(file.KindConnection, path,
 			"the quality of this number is low (RED): more blocks and reports may get it restricted",
 			"send first to people who expect the message")
 	}
 	switch status := strings.ToUpper(k.Status); status {
 	case "", "ACTIVE", "CONNECTED", "ENABLED", "LIVE", "OK":
 	default:
-		c.say(file.LevelWarning, path,
+		c.say(file.KindConnection, path,
 			fmt.Sprintf("the service says that this connection is %s", strings.ToLower(k.Status)),
 			"check it at the service before sending")
 	}
@@ -134,7 +134,7 @@ func (c *check) connection(id string, k messaging.Connection, n messaging.Number
 // known.
 func (c *check) template(id string, all []messaging.TemplateRecord, err error) error {
 	if errors.Is(err, messaging.ErrNotOffered) {
-		c.say(file.LevelWarning, "template.name",
+		c.say(file.KindTemplate, "template.name",
 			"the service lists no templates, so its approval and variables cannot be checked",
 			"send one with `campaignd test` first")
 		return nil

@@ -126,7 +126,7 @@ func (s *Sample) read(ctx context.Context, service messaging.Service, o messagin
 	if err != nil {
 		return fmt.Errorf("ask the service for its templates: %w", err)
 	}
-	t := file.FindTemplate(&s.definition.Template, all, s.Message.ConnectionID, func(file.Level, string, string, string) {})
+	t := file.FindTemplate(&s.definition.Template, all, s.Message.ConnectionID, func(file.Kind, string, string, string) {})
 	if t == nil {
 		return nil
 	}

@@ -36,13 +36,13 @@ func (c *check) totals() {
 		} else {
 			send -= p.Capped
 		}
-		c.say(file.LevelWarning, "policies.frequency_cap",
+		c.sayOf(p.Capped, file.KindFrequencyCap, "policies.frequency_cap",
 			fmt.Sprintf("%s already had as many messages as it allows (%d in %s): if they are sent to now, they %s",
 				sentence.Count(p.Capped, "recipient has", "recipients have"), limit.Messages, limit.Per, becomes),
 			"")
 	}
 	if most := d.Limits.MaxMessages; most > 0 && send > most {
-		c.say(file.LevelWarning, "limits.max_messages",
+		c.sayOf(send-most, file.KindMaxMessages, "limits.max_messages",
 			fmt.Sprintf("%s can be sent and the limit is %d: %s skipped (over_limit)", sentence.Count(send, "row", "rows"), most,
 				sentence.Count(send-most, "becomes", "become")),
 			"")
@@ -54,18 +54,18 @@ func (c *check) totals() {
 		p.Seconds = p.Duration.Seconds()
 	}
 	if after := d.Limits.NotAfter.Std(); after > 0 && p.Duration > after {
-		c.say(file.LevelWarning, "limits.not_after",
+		c.say(file.KindDeadline, "limits.not_after",
 			fmt.Sprintf("sending takes about %s at %.1f messages per second: what is left after %s is skipped (expired)",
 				campaign.Duration(p.Duration), p.Pace, d.Limits.NotAfter),
 			"raise not_after, add connections, or send a shorter list")
 	}
 	if kind, m := d.Template.Header.Media(); m != nil && m.Link == "" && p.Duration > 25*24*time.Hour {
-		c.say(file.LevelWarning, "template.header."+kind,
+		c.say(file.KindMedia, "template.header."+kind,
 			fmt.Sprintf("sending takes about %s, and the service deletes media 30 days after upload", campaign.Duration(p.Duration)),
 			"send in parts")
 	}
 	if c.tiers > 0 && !c.noTier && send > c.tiers {
-		c.say(file.LevelWarning, "connections",
+		c.sayOf(send-c.tiers, file.KindQuota, "connections",
 			fmt.Sprintf("%s, but the numbers may reach at most %d people in 24 hours: "+
 				"the others wait until places of the tier are free", sentence.Count(send, "recipient", "recipients"), c.tiers),
 			"add connections of another portfolio, or let it take longer; connections of one portfolio share its tier")
@@ -74,7 +74,7 @@ func (c *check) totals() {
 		for _, n := range p.Countries {
 			if n.Country == "US" {
 				// Since 1 April 2025; 131049 arrives by webhook (docs/service.md#errors).
-				c.say(file.LevelWarning, "template.category",
+				c.sayOf(n.Rows, file.KindCategory, "template.category",
 					fmt.Sprintf("%s US numbers: the platform delivers no marketing templates to them (131049), "+
 						"and each attempt counts against the allowance", sentence.Count(n.Rows, "recipient has", "recipients have")),
 					"take them out of the list")
@@ -82,12 +82,13 @@ func (c *check) totals() {
 		}
 	}
 	if c.longest > file.OldCopyCode {
-		c.say(file.LevelWarning, "template.buttons",
+		c.say(file.KindTemplate, "template.buttons",
 			fmt.Sprintf("the longest coupon code has %d characters: %d are allowed since December 2025, "+
 				"but two of the platform's pages still say %d", c.longest, file.MaxCopyCode, file.OldCopyCode),
 			"")
 	}
 	if p.Sendable == 0 && len(p.Errors()) == 0 {
+		p.listFault = true
 		none := fmt.Sprintf("none of the %d rows can be sent", p.Rows)
 		if p.Rows == 1 {
 			none = "its only row cannot be sent"

@@ -26,11 +26,10 @@ func (c *check) zone(z *zones, row *recipients.Row) string {
 	group, from := z.group(row)
 	if from != zoneOfRow && strings.TrimSpace(row.Timezone) != "" {
 		if c.zones.bad++; c.zones.bad == 1 {
-			c.p.Findings = append(c.p.Findings, file.Finding{
-				Level: file.LevelWarning, Where: fmt.Sprintf("%s:%d", c.in.List, row.Line),
-				What:   fmt.Sprintf("%q is not a time zone: such rows count as rows without one", sentence.Shorten(row.Timezone, 40)),
-				Remedy: "write IANA names such as Africa/Lagos",
-			})
+			c.p.Findings = append(c.p.Findings, file.Warning(
+				file.KindTimeZone, 0, fmt.Sprintf("%s:%d", c.in.List, row.Line),
+				fmt.Sprintf("%q is not a time zone: such rows count as rows without one", sentence.Shorten(row.Timezone, 40)),
+				"write IANA names such as Africa/Lagos"))
 		}
 	}
 	switch from {
@@ -55,10 +54,10 @@ func (c *check) zoneFindings(z *zones) {
 	}
 	const column = "add a column timezone, or map it with recipients.columns: {timezone: COLUMN}"
 	if n := c.zones.bad; n > 1 {
-		c.say(file.LevelWarning, "window.timezone", sentence.Count(n, "row names", "rows name")+" a time zone that does not exist", "")
+		c.sayOf(n, file.KindTimeZone, "window.timezone", sentence.Count(n, "row names", "rows name")+" a time zone that does not exist", "")
 	}
 	if n := c.zones.none; n > 0 {
-		c.say(file.LevelWarning, "window.timezone",
+		c.sayOf(n, file.KindTimeZone, "window.timezone",
 			fmt.Sprintf("%s no time zone, and its number no country: sent by the clock of %s",
 				sentence.Count(n, "row has", "rows have"), z.fallback),
 			column)
@@ -68,11 +67,11 @@ func (c *check) zoneFindings(z *zones) {
 		rows := sentence.Count(c.zones.countries[country], "row of "+country+" names", "rows of "+country+" name")
 		remedy := fmt.Sprintf("%s; or choose one clock: window.countries: {%s: %s}", column, country, c.zones.examples[country])
 		if apart := spread(names, time.Now()); apart >= hoursOf(c.d.Window.Hours) {
-			c.say(file.LevelError, "window.timezone", fmt.Sprintf("%s no time zone, and the country's zones lie %s apart: "+
+			c.say(file.Fault, "window.timezone", fmt.Sprintf("%s no time zone, and the country's zones lie %s apart: "+
 				"%s is never in all of them", rows, campaign.Duration(apart), c.d.Window.Hours), remedy)
 			continue
 		}
-		c.say(file.LevelWarning, "window.timezone", fmt.Sprintf("%s no time zone: sent only while the window is open in all %d zones "+
+		c.sayOf(c.zones.countries[country], file.KindTimeZone, "window.timezone", fmt.Sprintf("%s no time zone: sent only while the window is open in all %d zones "+
 			"of the country", rows, len(names)), remedy)
 	}
 }

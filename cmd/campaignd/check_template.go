@@ -72,16 +72,16 @@ func (f templateFile) findings(listed *messaging.TemplateRecord) []file.Finding 
 	switch {
 	case errors.As(f.err, &faults):
 		for _, fault := range faults.Findings {
-			fault.Level = file.LevelWarning
+			fault.Level, fault.Kind = file.KindTemplateFile.Level(), file.KindTemplateFile
 			out = append(out, fault)
 		}
 	case f.err != nil:
-		out = append(out, file.Finding{Level: file.LevelWarning, Where: f.path, What: f.err.Error(), Remedy: "make it a readable file"})
+		out = append(out, file.Warning(file.KindTemplateFile, 0, f.path, f.err.Error(), "make it a readable file"))
 	case f.t != nil && listed != nil && listed.Status != "":
 		if differences := f.t.Differences(listed); len(differences) > 0 {
-			out = append(out, file.Finding{Level: file.LevelWarning, Where: f.path,
-				What:   fmt.Sprintf("it is not what the service has: %s", strings.Join(differences, "; ")),
-				Remedy: "`campaignd templates push` edits the template at the service"})
+			out = append(out, file.Warning(file.KindTemplateFile, 0, f.path,
+				fmt.Sprintf("it is not what the service has: %s", strings.Join(differences, "; ")),
+				"`campaignd templates push` edits the template at the service"))
 		}
 	}
 	return out

@@ -154,7 +154,7 @@ func TestALaunchOfADropLogsItsWarnings(t *testing.T) {
 	d.write("campaigns/orders.yaml", marketingFile+"limits: {rate: 0.5, deadline: 1m}\nschedule: {at: '2099-01-02T09:00'}\n")
 	d.put("list.csv", d.text("orders.csv"))
 	log := d.serveUntil(func() bool { return len(d.drops()) > 0 && d.drops()["list.csv"].Run != "" })
-	wantIn(t, "the log", log, "40 of 40 got this template since ", "from others-1", "deadline cannot be met",
+	wantIn(t, "the log", log, "40 of 40 got this template since ", "from others-1", "kind=deadline",
 		"this launch is now, and schedule.at sends to its list too, at 2099-01-02 09:00:00 UTC")
 }
 

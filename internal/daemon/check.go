@@ -36,9 +36,9 @@ func CheckCampaign(
 		return nil, err
 	}
 	for _, id := range found.Unlisted(slices.Sorted(maps.Keys(c.Numbers))) {
-		found.Findings = append(found.Findings, file.Finding{Level: file.LevelWarning,
-			What:   fmt.Sprintf("numbers.%s of the configuration limits nothing: the service lists no connection %q", id, id),
-			Remedy: "correct the id in the configuration, or remove it"})
+		found.Findings = append(found.Findings, file.Warning(file.KindConnection, 0, "",
+			fmt.Sprintf("numbers.%s of the configuration limits nothing: the service lists no connection %q", id, id),
+			"correct the id in the configuration, or remove it"))
 	}
 	q := known
 	switch {
@@ -92,7 +92,7 @@ func checkSchedule(ctx context.Context, l campaign.Ledger, in launch.PreflightIn
 	if err != nil || past == "" {
 		return err
 	}
-	found.Findings = append(found.Findings, file.ReadSource(in.File, in.Source).Finding(file.LevelWarning, "schedule.at", past,
+	found.Findings = append(found.Findings, file.ReadSource(in.File, in.Source).Finding(file.KindSchedule, "schedule.at", past,
 		"give it a later time, or remove schedule"))
 	return nil
 }

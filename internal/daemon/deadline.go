@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"campaignd/campaign"
@@ -66,8 +67,8 @@ func warnDeadline(def *file.Definition, p *launch.Preflight, f plan.Forecast) {
 	if def.Limits.Deadline == 0 || f.DeadlineHolds {
 		return
 	}
-	p.Findings = append(p.Findings, file.Finding{Level: file.LevelWarning, Where: "limits.deadline",
-		What: f.Missed(def.Limits.Deadline), Remedy: "`campaignd forecast` says what would help"})
+	p.Findings = append(p.Findings, file.Warning(file.KindDeadline, 0, "limits.deadline",
+		f.Missed(def.Limits.Deadline), "`campaignd forecast` says what would help"))
 }
 
 // checkLost warns of a launch before somebody asked for the events that the ledger lost: whose
@@ -79,73 +80,68 @@ func checkLost(ctx context.Context, l campaign.Ledger, p *launch.Preflight, now 
 	lost, err := l.LostTimes(ctx)
 	if since := reception.NotAsked(lost, now); err == nil && !since.IsZero() {
 		told, remedy := wording.LostEvents(since)
-		p.Findings = append(p.Findings, file.Finding{Level: file.LevelWarning, What: told, Remedy: remedy})
+		p.Findings = append(p.Findings, file.Warning(file.KindLostEvents, 0, "", told, remedy))
 	}
 	return err
 }
 
-// warnUnattended logs what a person would see before a launch that no person makes: columns that
-// look like consent and are not used, a run that sends the same, and the findings of checkLaunch.
-func (d *Daemon) warnUnattended(file string, p *launch.Preflight, deadline, offer, firing, lost []file.Finding) {
-	if len(p.Consent) > 0 {
-		d.log.Warn("columns that look like consent or an opt-out are not used; choose rows with recipients.where, or name them in "+
-			"recipients.ignore", "campaign", file, "columns", p.Consent)
-	}
+// detailed are the kinds of warnings whose words quote nothing of a list or a template.
+var detailed = []file.Kind{file.KindDeadline, file.KindLostEvents, file.KindOffer, file.KindSchedule}
+
+// logWarnings logs one line for each warning of a launch that no terminal shows. A log may have
+// more readers than the list, so a line has no name of a column and no value.
+func (d *Daemon) logWarnings(path string, p *launch.Preflight) {
 	if s := p.SentBefore; s.Any() {
-		d.log.Warn("people of the list got its template before", "campaign", file, "detail", s.String(),
+		d.log.Warn("a launch has a warning", "campaign", path, "kind", campaign.SentBefore, "count", s.People, "detail", s.String(),
 			"left_out", p.Skipped[campaign.SentBefore])
 	}
-	for _, f := range deadline {
-		d.log.Warn("deadline cannot be met", "campaign", file, "detail", f.What)
-	}
-	for _, f := range offer {
-		d.log.Warn("what the messages offer ends too early", "campaign", file, "key", f.Where, "detail", f.What)
-	}
-	for _, f := range firing {
-		d.log.Warn("the campaign has a time to come", "campaign", file, "detail", f.What, "remedy", f.Remedy)
-	}
-	for _, f := range lost {
-		d.log.Warn("a launch before a replay", "campaign", file, "detail", f.What, "remedy", f.Remedy)
+	for _, f := range p.Warnings() {
+		args := []any{"campaign", path, "kind", f.Kind}
+		if f.Count > 0 {
+			args = append(args, "count", f.Count)
+		}
+		if slices.Contains(detailed, f.Kind) {
+			args = append(args, "detail", f.What, "remedy", f.Remedy)
+		}
+		d.log.Warn("a launch has a warning", args...)
 	}
 }
 
-// launcher is what launches: a person, who sees the findings, a firing, or a dropped list.
+// launcher is what launches: a command, whose terminal shows the warnings, a request to this
+// process, a firing, or a dropped list.
 type launcher int
 
 const (
-	byPerson launcher = iota
+	byCommand launcher = iota
+	byRequest
 	byFiring
 	byDrop
 )
 
 // checkLaunch returns a Launch.Checked. It warns in the preflight if the deadline cannot be met,
 // the offer of an audience ends too early, the schedule will send the campaign too, or opt-outs
-// were lost. Then it gives the preflight to then, which may be nil. They are logged if no person
-// launches. A firing is not warned of the time to come.
+// were lost. Then it logs the warnings of a list that can be sent, unless a command shows them, and
+// gives the preflight to then, which may be nil. A firing is not warned of the time to come.
 func (d *Daemon) checkLaunch(ctx context.Context, path string, by launcher, then func(*launch.Preflight)) func(*launch.Preflight) {
 	return func(p *launch.Preflight) {
-		known := len(p.Findings)
 		def, _, err := file.Load(path)
 		if err == nil {
 			err = checkForecast(ctx, d.cfg, d.ledger, d.quotas, def, p, false, time.Now())
 		}
-		deadline := len(p.Findings)
 		if err == nil {
 			err = checkOffer(def, p, time.Now())
 		}
 		if err != nil { // the launch itself says what is wrong
 			d.log.Debug("deadline and offer not checked", "campaign", path, "err", err)
 		}
-		offer := len(p.Findings)
 		if by != byFiring {
 			warnFiresToo(ctx, d.ledger, d.cfg.Campaigns, p, time.Now())
 		}
-		firing := len(p.Findings)
 		if err := checkLost(ctx, d.ledger, p, time.Now()); err != nil {
 			d.log.Warn("lost events not checked", "campaign", path, "err", err)
 		}
-		if by != byPerson {
-			d.warnUnattended(path, p, p.Findings[known:deadline], p.Findings[deadline:offer], p.Findings[offer:firing], p.Findings[firing:])
+		if by != byCommand && p.OK() {
+			d.logWarnings(path, p)
 		}
 		if then != nil {
 			then(p)

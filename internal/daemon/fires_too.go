@@ -60,8 +60,8 @@ func scheduledToo(ctx context.Context, l campaign.FiringLedger, folder string) f
 // warnFiresToo warns of a launch whose campaign has one time to come.
 func warnFiresToo(ctx context.Context, l campaign.FiringLedger, folder string, p *launch.Preflight, now time.Time) {
 	for _, s := range firesOnce(ctx, l, folder, p.Campaign, now) {
-		p.Findings = append(p.Findings, file.Finding{Level: file.LevelWarning, Where: s.File,
-			What:   fmt.Sprintf("this launch is now, and schedule.at sends to its list too, at %s", sentence.Instant(s.Next(now).At)),
-			Remedy: "remove that file before then if once is meant"})
+		p.Findings = append(p.Findings, file.Warning(file.KindSchedule, 0, s.File,
+			fmt.Sprintf("this launch is now, and schedule.at sends to its list too, at %s", sentence.Instant(s.Next(now).At)),
+			"remove that file before then if once is meant"))
 	}
 }

@@ -23,7 +23,7 @@ func TestALaunchBeforeTheReplaySaysSo(t *testing.T) {
 	}
 	defer l.Close()
 	since := time.Now().Add(-time.Hour).UTC().Truncate(time.Second)
-	const sentence, logged = "opt-outs among them are not obeyed", "a launch before a replay"
+	const sentence, logged = "opt-outs among them are not obeyed", "kind=lost_events"
 	for _, step := range []struct {
 		about string
 		do    func() error
@@ -38,13 +38,13 @@ func TestALaunchBeforeTheReplaySaysSo(t *testing.T) {
 		if err := step.do(); err != nil {
 			t.Fatal(err)
 		}
-		for _, by := range []launcher{byPerson, byFiring, byDrop} {
+		for _, by := range []launcher{byCommand, byRequest, byFiring, byDrop} {
 			var log bytes.Buffer
 			d := &Daemon{cfg: config.Default(), ledger: l, log: slog.New(slog.NewTextHandler(&log, nil))}
-			var p launch.Preflight
+			p := launch.Preflight{Sendable: 1}
 			d.checkLaunch(t.Context(), filepath.Join(t.TempDir(), "c.yaml"), by, nil)(&p)
 			wantLogged := step.want
-			if by == byPerson {
+			if by == byCommand {
 				wantLogged = 0
 			}
 			if len(p.Findings) != step.want || strings.Count(log.String(), logged) != wantLogged {

@@ -36,17 +36,17 @@ func checkOffer(d *file.Definition, found *launch.Preflight, now time.Time) erro
 		zone = o.Zone
 	}
 	at := func(t time.Time) string { return t.In(zone).Format("2006-01-02 15:04 MST") }
-	warn := func(where, what, remedy string) {
-		found.Findings = append(found.Findings, file.Finding{Level: file.LevelWarning, Where: where, What: what, Remedy: remedy})
+	warn := func(count int64, where, what, remedy string) {
+		found.Findings = append(found.Findings, file.Warning(file.KindOffer, count, where, what, remedy))
 	}
 	ends := begins.Add(found.Duration)
 	switch discount := offer.DiscountEnds; {
 	case discount.IsZero():
 	case discount.Before(begins):
-		warn("audience.discount", fmt.Sprintf("%q ends at %s, before sending begins at %s", offer.Discount, at(discount), at(begins)),
+		warn(0, "audience.discount", fmt.Sprintf("%q ends at %s, before sending begins at %s", offer.Discount, at(discount), at(begins)),
 			"prolong it at the commerce platform, or take it out")
 	case discount.Before(ends):
-		warn("audience.discount", fmt.Sprintf("%q ends at %s, and sending lasts until about %s", offer.Discount, at(discount), at(ends)),
+		warn(0, "audience.discount", fmt.Sprintf("%q ends at %s, and sending lasts until about %s", offer.Discount, at(discount), at(ends)),
 			"prolong it at the commerce platform, or send to fewer people")
 	}
 	until, what := closes, "the window closes"
@@ -54,7 +54,7 @@ func checkOffer(d *file.Definition, found *launch.Preflight, now time.Time) erro
 		until, what = ends, "sending ends"
 	}
 	if n := offer.ExpireBefore(until); n > 0 {
-		warn("audience.from", fmt.Sprintf("%s before %s at %s, and the message may be too late",
+		warn(n, "audience.from", fmt.Sprintf("%s before %s at %s, and the message may be too late",
 			sentence.Count(n, "order expires", "orders expire"), what, at(until)), "launch it earlier, or leave old orders out with audience.since")
 	}
 	return nil

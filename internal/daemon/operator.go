@@ -110,7 +110,7 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (_ API, con
 	p.Uploads.Closed = e == nil
 	if e != nil {
 		p.Launch = func(ctx context.Context, u operator.Upload) (resource.Launched, error) {
-			out, err := d.launchList(ctx, u)
+			out, err := d.launchList(ctx, byRequest, u)
 			if err == nil {
 				e.Poke()
 			}
@@ -131,12 +131,12 @@ func (d *Daemon) unfinished(ctx context.Context) ([]campaign.Run, error) {
 
 // launchList launches a campaign over a list for an operator, and returns when the list is
 // imported. A `serve` on the ledger sends it.
-func (d *Daemon) launchList(ctx context.Context, u operator.Upload) (out resource.Launched, err error) {
+func (d *Daemon) launchList(ctx context.Context, through launcher, u operator.Upload) (out resource.Launched, err error) {
 	l := d.schedule.Launch(u.Campaign, "")
 	l.List, l.New, l.NewKey, l.By, l.NoWait, l.Unattended = u.List, u.Another, u.Idempotency, u.By, false, false
 	l.LeaveOutSent, l.SendAgain = u.LeaveOutSent, u.SendAgain
 	l.Scheduled = scheduledToo(ctx, d.ledger, d.cfg.Campaigns)
-	l.Checked = d.checkLaunch(ctx, u.Campaign, byPerson, func(p *launch.Preflight) {
+	l.Checked = d.checkLaunch(ctx, u.Campaign, through, func(p *launch.Preflight) {
 		for _, w := range p.Warnings() {
 			out.Warnings = append(out.Warnings, w.String())
 		}
@@ -171,7 +171,7 @@ func LaunchInto(ctx context.Context, c *config.Config, r client.Launch, log *slo
 		return out, err
 	}
 	d.schedule = d.newScheduler()
-	return d.launchList(ctx, operator.Upload{Campaign: r.Campaign, List: r.List, Another: r.New, LeaveOutSent: r.LeaveOutSent,
+	return d.launchList(ctx, byCommand, operator.Upload{Campaign: r.Campaign, List: r.List, Another: r.New, LeaveOutSent: r.LeaveOutSent,
 		SendAgain: r.SendAgain, By: operator.LocalUser()})
 }
 

@@ -33,9 +33,9 @@ func CheckQuotas(ctx context.Context, q *Quotas, p *launch.Preflight, now time.T
 		}
 	}
 	if ramped > 0 && ramped == len(p.Connections) && allowed < p.Sendable {
-		p.Findings = append(p.Findings, file.Finding{Level: file.LevelWarning,
-			What:   fmt.Sprintf("the warm-up of its numbers allows %s today, less than the list", sentence.Count(allowed, "message", "messages")),
-			Remedy: "the rest is sent on the days after; a day begins at midnight UTC"})
+		p.Findings = append(p.Findings, file.Warning(file.KindQuota, p.Sendable-allowed, "",
+			fmt.Sprintf("the warm-up of its numbers allows %s today, less than the list", sentence.Count(allowed, "message", "messages")),
+			"the rest is sent on the days after; a day begins at midnight UTC"))
 	}
 	return nil
 }
@@ -71,9 +71,9 @@ func checkPlans(ctx context.Context, q *Quotas, p *launch.Preflight, now time.Ti
 	if len(companies) > 1 {
 		has = "the plans of its companies together have"
 	}
-	p.Findings = append(p.Findings, file.Finding{Level: file.LevelWarning,
-		What: fmt.Sprintf("%s %s left until %s, less than the list", has, sentence.Count(left, "message", "messages"),
+	p.Findings = append(p.Findings, file.Warning(file.KindQuota, p.Sendable-left, "",
+		fmt.Sprintf("%s %s left until %s, less than the list", has, sentence.Count(left, "message", "messages"),
 			until.Format("2 Jan 2006 15:04 MST")),
-		Remedy: "the rest is sent after that, or when " + source})
+		"the rest is sent after that, or when "+source))
 	return nil
 }
