@@ -94,7 +94,8 @@ func (t *Tally) inRun(created time.Time) bool {
 
 // Conversions returns the orders that were counted so far.
 func (t *Tally) Conversions() Conversions {
-	c := Conversions{Orders: t.orders, People: int64(len(t.people)), Reversed: t.reversed, Revenue: []Revenue{}, Unread: t.Unread, UnreadID: t.UnreadID}
+	c := Conversions{Orders: t.orders, People: int64(len(t.people)), Reversed: t.reversed, Revenue: []Revenue{}, Unread: t.Unread,
+		UnreadID: t.UnreadID}
 	for _, currency := range slices.Sorted(maps.Keys(t.sums)) {
 		c.Revenue = append(c.Revenue, Revenue{currency, json.Number(t.sums[currency].String())})
 	}

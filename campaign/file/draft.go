@@ -170,8 +170,10 @@ func (d *Draft) column(variable string) (as, column string) {
 
 // greeting matches the words of a greeting at the end of a text, in the languages of firstNames and
 // some more.
-var greeting = regexp.MustCompile(`(?i)(^|[^\pL])(hi|hey|hello|dear|good (morning|afternoon|evening)|welcome( back)?|thanks|thank you|hallo|liebe[r]?|guten tag|servus|moin|` +
-	`bonjour|salut|cher|chère|hola|estimad[oa]|querid[oa]|buenos días|olá|oi|prezad[oa]|bom dia|ciao|salve|gentile|buongiorno|beste|merhaba|halo|hai)[ ,]*[*_]*$`)
+var greeting = regexp.MustCompile(`(?i)(^|[^\pL])(hi|hey|hello|dear|good (morning|afternoon|evening)|welcome( back)?|` +
+	`thanks|thank you|hallo|liebe[r]?|guten tag|servus|moin|` +
+	`bonjour|salut|cher|chère|hola|estimad[oa]|querid[oa]|buenos días|` +
+	`olá|oi|prezad[oa]|bom dia|ciao|salve|gentile|buongiorno|beste|merhaba|halo|hai)[ ,]*[*_]*$`)
 
 // greets reports whether the first variable of a text is addressed as a person, and its example, if
 // there is one, may be a name.

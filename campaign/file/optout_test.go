@@ -20,7 +20,8 @@ func marketing(language, footer string, titles ...string) *messaging.TemplateRec
 
 func TestAQuickReplySaysWhetherItOptsOut(t *testing.T) {
 	use := TemplateUse{Buttons: []Button{{Type: "url", Text: "x"}, {Type: "quick_reply", Text: "more"}, {Type: "quick_reply", Text: "STOP"}}}
-	got := QuickReplies(&use, marketing("pt_BR", "", "Saiba mais", "Tchau", "Parar promoções", "Nunca mais"), messaging.NewOptOut("nunca mais"))
+	got := QuickReplies(&use, marketing("pt_BR", "", "Saiba mais", "Tchau", "Parar promoções", "Nunca mais"),
+		messaging.NewOptOut("nunca mais"))
 	want := []QuickReply{{"Saiba mais", false}, {"Tchau", true}, {"Parar promoções", true}, {"Nunca mais", true}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("-want +got:\n%s", d)
@@ -34,11 +35,12 @@ func TestMarketingThatNobodyCanStopIsWarnedOf(t *testing.T) {
 		template *messaging.TemplateRecord
 		want     string // what the warning contains; "": none
 	}{
-		"its button opts out":          {marketing("es", "¿No te interesa? Toca \"Detener promociones\"", "Detener promociones"), ""},
-		"no button, no word":           {marketing("de", ""), ""},
-		"the text speaks of stopping":  {marketing("en", "Not interested? Tap Stop promotions"), `speaks of stopping ("stop")`},
-		"another button":               {marketing("de", "Kein Interesse? Abmelden", "Mehr"), `no quick reply opts out: "Mehr"`},
-		"a title nobody knows":         {marketing("de", "", "Mehr", "Schluss"), `("Mehr", "Schluss"), and the title of the platform's own opt-out button in de`},
+		"its button opts out":         {marketing("es", "¿No te interesa? Toca \"Detener promociones\"", "Detener promociones"), ""},
+		"no button, no word":          {marketing("de", ""), ""},
+		"the text speaks of stopping": {marketing("en", "Not interested? Tap Stop promotions"), `speaks of stopping ("stop")`},
+		"another button":              {marketing("de", "Kein Interesse? Abmelden", "Mehr"), `no quick reply opts out: "Mehr"`},
+		"a title nobody knows": {marketing("de", "", "Mehr", "Schluss"),
+			`("Mehr", "Schluss"), and the title of the platform's own opt-out button in de`},
 		"the titles of it are known":   {marketing("en_GB", "", "More"), ""},
 		"a utility template":           {utility, ""},
 		"a button in another language": {marketing("ka", "", "Stop promotions"), ""},

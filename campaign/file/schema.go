@@ -243,7 +243,8 @@ func schemaNotes() []note {
 			more: func(s *jsonschema.Schema) {
 				s.Minimum, s.Maximum, s.Default = "1", json.Number(fmt.Sprint(maxFollowUps)), 1
 			}},
-		{path: "policies.canary", text: "Send to a few recipients first, and to the others when few of those messages failed and enough were delivered."},
+		{path: "policies.canary",
+			text: "Send to a few recipients first, and to the others when few of those messages failed and enough were delivered."},
 		{path: "policies.canary.count", text: "How many recipients, chosen by a hash.", examples: []any{200},
 			more: func(s *jsonschema.Schema) { s.Minimum, s.Maximum = "1", json.Number(fmt.Sprint(maxCanary)) }},
 		{path: "policies.canary.max_failed",

@@ -189,7 +189,8 @@ func (c *check) readings(list *List) {
 			"set recipients.columns: {to: ["+recipients.YAMLText(unread)+", "+recipients.YAMLText(read)+"]}")
 	}
 	if n := list.Remarks(); n > 0 {
-		warn(file.KindRemarks, int64(n), sentence.Count(n, "record at the end of the list is no recipient", "records at the end of the list are no recipients"),
+		warn(file.KindRemarks, int64(n), sentence.Count(n, "record at the end of the list is no recipient",
+			"records at the end of the list are no recipients"),
 			fmt.Sprintf("leave them out with recipients.skip_last: %d", n+c.d.Recipients.SkipLast))
 	}
 }

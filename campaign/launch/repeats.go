@@ -270,7 +270,8 @@ const repeatsAtOnce = 5000
 // people, where one of the two runs leaves people out, and notes the warning. If two runs are
 // imported at the same time, the one that comes here later finds all rows of the other. family has
 // the runs whose rows run has, as a follow-up.
-func addRepeats(ctx context.Context, l sentLedger, run campaign.Run, within time.Duration, family map[campaign.RunNo]bool, warning string) error {
+func addRepeats(ctx context.Context, l sentLedger, run campaign.Run, within time.Duration, family map[campaign.RunNo]bool,
+	warning string) error {
 	since := sentSince(run.CreatedAt, within)
 	counts := func(a, b campaign.Run) bool { // for a, b is another run
 		return a.LeaveOut && sends(a) && (a.Campaign != b.Campaign || byHand(a.Launch))

@@ -71,8 +71,9 @@ func (c *check) zoneFindings(z *zones) {
 				"%s is never in all of them", rows, campaign.Duration(apart), c.d.Window.Hours), remedy)
 			continue
 		}
-		c.sayOf(c.zones.countries[country], file.KindTimeZone, "window.timezone", fmt.Sprintf("%s no time zone: sent only while the window is open in all %d zones "+
-			"of the country", rows, len(names)), remedy)
+		c.sayOf(c.zones.countries[country], file.KindTimeZone, "window.timezone",
+			fmt.Sprintf("%s no time zone: sent only while the window is open in all %d zones "+
+				"of the country", rows, len(names)), remedy)
 	}
 }
 

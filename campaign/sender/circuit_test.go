@@ -126,7 +126,8 @@ func TestAnUnknownAnswerIsItsRecipientsMatter(t *testing.T) {
 		{0, true, campaign.ResultDeferred, false}, {2, true, campaign.ResultDeferred, false}, {9, true, campaign.ResultDeferred, false},
 	} {
 		a := &attempt{nth: tt.tries + 1, tries: tt.tries}
-		if got := a.classify(e, 5*time.Second, tt.open, time.Time{}, time.Now()); got.Kind != tt.kind || got.Counts != tt.counts || got.Code != "http_403" {
+		if got := a.classify(e, 5*time.Second, tt.open, time.Time{}, time.Now()); got.Kind != tt.kind || got.Counts != tt.counts ||
+			got.Code != "http_403" {
 			t.Errorf("after %d tries, open: %v: %+v, want kind %v, counted: %v", tt.tries, tt.open, got, tt.kind, tt.counts)
 		}
 	}

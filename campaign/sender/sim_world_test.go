@@ -228,7 +228,8 @@ func newWorld(t *testing.T, seed uint64, trace io.Writer) *world {
 		Allowance:     w.load.allowance, EnforceThroughput: true,
 		Faults: sandbox.Faults{
 			Latency: sandbox.Delay{Median: time.Duration(20+w.draw("latency", 200)) * time.Millisecond, Sigma: 0.7},
-			TooMany: share("429", 4), RetryAfter: []time.Duration{time.Second, 5 * time.Second}[w.seed%2], ServerError: share("5xx", 4), LostBefore: share("lost before", 5),
+			TooMany: share("429", 4), RetryAfter: []time.Duration{time.Second, 5 * time.Second}[w.seed%2], ServerError: share("5xx", 4),
+			LostBefore: share("lost before", 5),
 			HangBefore: share("hang before", 2), HangFor: 20 * time.Second,
 			LostAfter: share("lost after", 8), HangAfter: share("hang after", 2), ErrorAfter: share("error after", 6),
 			NoID: share("no id", 2), CutBody: share("cut body", 2), SlowBody: share("slow body", 3),

@@ -210,8 +210,9 @@ func TestConnectSaysWhatItLacks(t *testing.T) {
 func TestTheDoctorReadsTheNewestOrders(t *testing.T) {
 	t.Parallel()
 	for orders, want := range map[string]string{
-		`{"data":[{"id":"01J1"},{"id":"01J2"}]}`:                    "with the API key\n",
-		`{"data":[{"id":"01J1"},{"id":"01J2","deleted_at":false}]}`: "1 of its 2 newest orders cannot be read and count for no campaign, such as 01J2",
+		`{"data":[{"id":"01J1"},{"id":"01J2"}]}`: "with the API key\n",
+		`{"data":[{"id":"01J1"},{"id":"01J2","deleted_at":false}]}`: "1 of its 2 newest orders cannot be read and count for no campaign, " +
+			"such as 01J2",
 		``: "its orders cannot be read: the commerce platform has no such record or route",
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

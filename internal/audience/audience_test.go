@@ -236,7 +236,8 @@ func TestTheNewestReadingOfACustomerCounts(t *testing.T) {
 // Whoever paid, or withdrew, is not told that an order is due, whichever reading came first.
 func TestTheNewestReadingOfAnOrderCounts(t *testing.T) {
 	order := func(id, customer string, due int, rest, of string) string {
-		return fmt.Sprintf(`{"id":%q,"amount_due":%d,"created_at":"2026-11-01T00:00:00Z","customer":%s%s}`, id, due, record(customer, customer, of), rest)
+		return fmt.Sprintf(`{"id":%q,"amount_due":%d,"created_at":"2026-11-01T00:00:00Z","customer":%s%s}`, id, due, record(customer,
+			customer, of), rest)
 	}
 	early, late := `,"updated_at":"2026-11-01T00:00:00Z"`, `,"updated_at":"2026-11-02T00:00:00Z"`
 	deleted := `,"deleted_at":"2026-11-02T00:00:00Z"`
@@ -274,7 +275,8 @@ func TestAnOrderPaidMeanwhileIsLeftOut(t *testing.T) {
 			record = fmt.Sprintf(due, 0, "2026-11-01T00:00:09Z")
 		}
 		listed = listed || r.URL.Query().Get("sort") == ""
-		fmt.Fprintf(w, `{"data":[%s,%s],"meta":{"total":2}}`, record, strings.ReplaceAll(fmt.Sprintf(due, 5, "2026-10-01T00:00:00Z"), `1","amount`, `2","amount`))
+		fmt.Fprintf(w, `{"data":[%s,%s],"meta":{"total":2}}`, record, strings.ReplaceAll(fmt.Sprintf(due, 5, "2026-10-01T00:00:00Z"),
+			`1","amount`, `2","amount`))
 	}))
 	defer server.Close()
 	(&world{t, server.URL}).wants("{from: unpaid_orders}", "Ama o2 5")
@@ -284,7 +286,8 @@ func TestAnOrderPaidMeanwhileIsLeftOut(t *testing.T) {
 func TestAnOddCustomerStopsNoAudience(t *testing.T) {
 	for _, yaml := range []string{"{from: customers}", "{from: top_customers, product: " + scarf + "}"} {
 		for _, odd := range []string{`"deleted_at":false`, `"created_at":"2026-11-28 09:00:00"`, `"first_name":7`} {
-			body := `{"id":"a","first_name":"Ama"},{"id":"b","first_name":"Yaw"},{"id":"odd",` + odd + `},{"id":"c","first_name":"Kofi"},{"id":"d","first_name":"Esi"}`
+			body := `{"id":"a","first_name":"Ama"},{"id":"b","first_name":"Yaw"},{"id":"odd",` + odd +
+				`},{"id":"c","first_name":"Kofi"},{"id":"d","first_name":"Esi"}`
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				fmt.Fprintf(w, `{"data":[%s],"topCustomers":[%s]}`, body, body)
 			}))

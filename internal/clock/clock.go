@@ -190,7 +190,8 @@ func (r *Reference) Look(ctx context.Context) {
 	r.mu.Unlock()
 	switch {
 	case changed && ahead != 0:
-		r.o.Log.Error("this machine's clock is wrong: nothing is deleted and nothing expires here until it is right", "ahead", ahead.Round(time.Second))
+		r.o.Log.Error("this machine's clock is wrong: nothing is deleted and nothing expires here until it is right", "ahead",
+			ahead.Round(time.Second))
 	case changed:
 		r.o.Log.Info("this machine's clock is right again: what is over is deleted and expires again")
 	}

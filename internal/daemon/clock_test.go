@@ -54,7 +54,8 @@ func TestAWrongClockDeletesNoDeliveries(t *testing.T) {
 		time.Sleep(time.Hour)
 		note, err := d.ready()
 		if len(kept.before) != 0 || !strings.Contains(note, "960h0m0s ahead") || err != nil || !strings.Contains(log.String(), "clock is wrong") {
-			t.Errorf("40 days ahead: deleted %v, ready says %q, %v, the log %q; want nothing deleted, and the difference", kept.before, note, err, log)
+			t.Errorf("40 days ahead: deleted %v, ready says %q, %v, the log %q; want nothing deleted, and the difference", kept.before, note,
+				err, log)
 		}
 		at.by = 30 * time.Second
 		time.Sleep(time.Minute)

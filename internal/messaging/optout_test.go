@@ -28,13 +28,15 @@ func TestTheTableOfOptOutWordsIsWhole(t *testing.T) {
 }
 
 func TestAPressOnThePlatformsButtonOptsOut(t *testing.T) {
-	for _, title := range []string{"Stop promotions", "Parar promoções", "Detener promociones", "Interrompi promozioni", "Werbeaktionen stoppen",
+	for _, title := range []string{"Stop promotions", "Parar promoções", "Detener promociones", "Interrompi promozioni",
+		"Werbeaktionen stoppen",
 		"Arrêter les promotions", "停止促销", "إيقاف العروض"} {
 		if !(OptOut{}).Pressed(title, title) || !(OptOut{}).Pressed("", strings.ToUpper(title)) {
 			t.Errorf("a press on %q is no opt-out, want one", title)
 		}
 	}
-	for language, want := range map[string]bool{"en": true, "en_US": true, "pt-BR": true, "es_MX": true, "de": false, "zh_CN": false, "af": false, "": false} {
+	for language, want := range map[string]bool{"en": true, "en_US": true, "pt-BR": true, "es_MX": true, "de": false, "zh_CN": false,
+		"af": false, "": false} {
 		if got := TitleConfirmed(language); got != want {
 			t.Errorf("the title in %q is confirmed: %v, want %v", language, got, want)
 		}
@@ -43,13 +45,15 @@ func TestAPressOnThePlatformsButtonOptsOut(t *testing.T) {
 
 func TestAnOptOutMayBePoliteOrRepeated(t *testing.T) {
 	for _, s := range []string{"Darse de baja", "Se désabonner", "No más mensajes", "Não quero receber", "Stop marketing",
-		"Unsubscribe from promotions", "Keine Werbung mehr", "BAJA por favor", "Stop. Thank you", "STOP STOP", "stop stop stop!", "Please, stop. Thanks!",
+		"Unsubscribe from promotions", "Keine Werbung mehr", "BAJA por favor", "Stop. Thank you", "STOP STOP", "stop stop stop!",
+		"Please, stop. Thanks!",
 		"Bitte keine Werbung mehr", "baja baja, gracias", "please please stop"} {
 		if !(OptOut{}).Match(s) {
 			t.Errorf("Match(%q) = false, want true", s)
 		}
 	}
-	for _, s := range []string{"stop, X is not coming", "thank you", "please", "please thank you", "stop thank you for your help", "no", "no no no",
+	for _, s := range []string{"stop, X is not coming", "thank you", "please", "please thank you", "stop thank you for your help", "no",
+		"no no no",
 		"stop go", "I do not want to unsubscribe from promotions", "no baja", "gracias por parar aquí", "stop the bus please"} {
 		if (OptOut{}).Match(s) {
 			t.Errorf("Match(%q) = true, want false", s)
@@ -68,7 +72,8 @@ func TestATextThatSpeaksOfStoppingIsFound(t *testing.T) {
 
 // Whatever a stranger writes, a match is a short text, and matching it again gives the same.
 func FuzzOptOut(f *testing.F) {
-	for _, s := range []string{"STOP STOP", "please please please stop", strings.Repeat("por favor ", 25), strings.Repeat("a ", 128), "stop\x00stop"} {
+	for _, s := range []string{"STOP STOP", "please please please stop", strings.Repeat("por favor ", 25), strings.Repeat("a ", 128),
+		"stop\x00stop"} {
 		f.Add(s)
 	}
 	o := NewOptOut("No more offers")

@@ -17,7 +17,8 @@ func TestEachKindHasItsSentence(t *testing.T) {
 		campaign.NotifyRunStarted:  "spring-3 has started",
 		campaign.NotifyRunPaused:   "spring-3 is paused (why): a <b> & c",
 		campaign.NotifyRunFinished: "spring-3 has ended: why: a <b> & c (3 accepted, 1 in doubt, 2 sent)",
-		campaign.NotifyRunSettled: "spring-3 is settled (3 accepted, 1 in doubt, 2 sent); no event has come about the 3 accepted ones, so nobody knows " +
+		campaign.NotifyRunSettled: "spring-3 is settled (3 accepted, 1 in doubt, 2 sent); no event has come about the " +
+			"3 accepted ones, so nobody knows " +
 			"whether they were delivered",
 		campaign.NotifyApproval:       "spring-3 waits for approval: `campaignd approve spring-3`",
 		campaign.NotifyHold:           "a <b> & c",

@@ -191,7 +191,8 @@ func TestTheCloudAPIIsNoneOfTheServices(t *testing.T) {
 	for _, x := range []struct {
 		connection, account, company string
 		want                         bool
-	}{{"shop", "", "", true}, {"301", "", "", true}, {"", "200", "", true}, {"", "", "main", true}, {"a", "a", "co", false}, {"", "", "", false}} {
+	}{{"shop", "", "", true}, {"301", "", "", true}, {"", "200", "", true}, {"", "", "main", true}, {"a", "a", "co", false}, {"", "", "",
+		false}} {
 		if got := d.Foreign(x.connection, x.account, x.company); got != x.want {
 			t.Errorf("foreign %+v: %v", x, got)
 		}

@@ -44,7 +44,8 @@ func (d *Session) FollowUp(ctx context.Context, id string, r resource.FollowUpRe
 		}
 	}
 	f, err := launch.StartFollowUp(ctx, launch.FollowUpInput{Ledger: d.Ledger, Parent: parent, Where: choice, Early: r.Early,
-		NotReplayed: r.NotReplayed, LeaveOutSent: r.LeaveOutSent, SendAgain: r.SendAgain, SentWithin: d.SentWithin, DryRun: r.DryRun, Repeats: d.Repeats, By: d.By})
+		NotReplayed: r.NotReplayed, LeaveOutSent: r.LeaveOutSent, SendAgain: r.SendAgain, SentWithin: d.SentWithin, DryRun: r.DryRun,
+		Repeats: d.Repeats, By: d.By})
 	return resource.FollowedUpOf(f), err
 }
 

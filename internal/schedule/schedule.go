@@ -182,7 +182,8 @@ func (sc *Scheduler) Launch(file, key string) launch.Request {
 	return launch.Request{
 		Rate: sc.o.Config.Rate, Company: sc.o.Config.Company, OptOut: sc.o.Config.OptOut(), Commerce: sc.o.Config.Commerce.Configured(),
 		Ledger: sc.o.Ledger, Service: sc.o.Service, File: file, Key: key,
-		Owner: sc.o.Owner, Lease: time.Duration(sc.o.Config.Sending.Lease), NoWait: true, Unattended: true, SentWithin: sc.o.Config.SentBefore.Within.Std(),
+		Owner: sc.o.Owner, Lease: time.Duration(sc.o.Config.Sending.Lease), NoWait: true, Unattended: true,
+		SentWithin: sc.o.Config.SentBefore.Within.Std(),
 	}
 }
 

@@ -171,7 +171,8 @@ func (f *fixture) orphans(faults Faults, n int) campaign.Lease {
 }
 
 // faultyMethods are the methods of a ledger, except Sweep.
-var faultyMethods = slices.Concat(runFaults, sendFaults, eventFaults, repeatFaults, reportFaults, jobFaults, accessFaults, sessionFaults, draftFaults,
+var faultyMethods = slices.Concat(runFaults, sendFaults, eventFaults, repeatFaults, reportFaults, jobFaults, accessFaults,
+	sessionFaults, draftFaults,
 	auditFaults, senderFaults, purchaseFaults, paymentLinkFaults)
 
 // faultyMethod is a method. prepare writes what the call needs and returns the call.

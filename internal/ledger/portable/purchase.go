@@ -125,7 +125,8 @@ func storePurchase(t Tx, o *conversion.Order, told bool) error {
 }
 
 const (
-	sqlStoreUnread = `INSERT INTO unread_order (id, at) SELECT CAST($1 AS TEXT), CAST($2 AS BIGINT) WHERE (SELECT count(*) FROM unread_order) < $3
+	sqlStoreUnread = `INSERT INTO unread_order (id, at) SELECT CAST($1 AS TEXT), CAST($2 AS BIGINT)
+		WHERE (SELECT count(*) FROM unread_order) < $3
 		OR EXISTS (SELECT 1 FROM unread_order WHERE id = $1) ON CONFLICT (id) DO UPDATE SET at = excluded.at`
 	sqlUnread = `SELECT count(*), coalesce(max(id), '') FROM unread_order`
 )

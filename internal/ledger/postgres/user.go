@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	sqlRecipientsOf = `SELECT w.i, d.key, d.dest, coalesce(o.connection, s.connection, '') FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY w (mh, id, i)
+	sqlRecipientsOf = `SELECT w.i, d.key, d.dest, coalesce(o.connection, s.connection, '')
+		FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY w (mh, id, i)
 		CROSS JOIN LATERAL (SELECT rid, connection FROM outcome WHERE mh = w.mh AND message_id = w.id OFFSET 0) o
 		CROSS JOIN LATERAL (SELECT key, dest FROM delivery WHERE rid = o.rid AND key > 0 OFFSET 0) d
 		CROSS JOIN LATERAL (SELECT connection FROM segment

@@ -70,10 +70,12 @@ func TestASignatureVouchesForItsNumbersOnly(t *testing.T) {
 		entries                   []string
 		events, ignored, unlisted int
 	}{
-		"its number":                      {[]string{entry("1", "messages", status(`"metadata":{"phone_number_id":"300"},`))}, 1, 0, 0},
-		"its number by its digits":        {[]string{entry("1", "messages", status(`"metadata":{"display_phone_number":"15550100300"},`))}, 1, 0, 0},
-		"a number of another account":     {[]string{entry("1", "messages", status(`"metadata":{"phone_number_id":"400"},`))}, 0, 1, 0},
-		"another's digits":                {[]string{entry("1", "messages", status(`"metadata":{"display_phone_number":"15550100400"},`))}, 0, 1, 0},
+		"its number": {[]string{entry("1", "messages", status(`"metadata":{"phone_number_id":"300"},`))}, 1, 0, 0},
+		"its number by its digits": {[]string{entry("1", "messages", status(`"metadata":{"display_phone_number":"15550100300"},`))}, 1,
+			0, 0},
+		"a number of another account": {[]string{entry("1", "messages", status(`"metadata":{"phone_number_id":"400"},`))}, 0, 1, 0},
+		"another's digits": {[]string{entry("1", "messages", status(`"metadata":{"display_phone_number":"15550100400"},`))}, 0,
+			1, 0},
 		"a number that nobody listed yet": {[]string{entry("1", "messages", status(`"metadata":{"phone_number_id":"500"},`))}, 0, 0, 1},
 		"no number":                       {[]string{entry("1", "messages", status(""))}, 0, 1, 0},
 		"no number in a preference": {[]string{entry("1", "user_preferences",
