@@ -125,12 +125,7 @@ func open(ctx context.Context, cfg *config.Config, o Options) (_ *Daemon, err er
 		return nil, err
 	}
 	d.closers = append(d.closers, d.ledger.Close)
-	d.clock = clock.New(clock.Options{Ledger: d.ledger, Shared: cfg.SharedLedger(), Service: func() (time.Time, bool) {
-		if d.client == nil {
-			return time.Time{}, false
-		}
-		return d.client.Clock()
-	}, Log: d.log})
+	d.clock = clock.New(clock.Options{Ledger: d.ledger, Shared: cfg.SharedLedger(), Service: d.serviceClock(), Log: d.log})
 	if l, ok := d.ledger.(*sqlite.Ledger); ok {
 		l.Trust(func() bool { _, known := d.clock.Now(); return known })
 	}
@@ -357,4 +352,28 @@ func unlessClosed(err error) error {
 		return nil
 	}
 	return err
+}
+
+// serviceClock returns the time by the service's clock. A process that uses the listings of another
+// one may get no answer for a long time, and without one nothing expires and no run with a doubt
+// ends: half a minute after its start it asks once a minute until it has one.
+func (d *Daemon) serviceClock() func() (time.Time, bool) {
+	const wait, answers = time.Minute, 10 * time.Second
+	asked := time.Now().Add(-wait / 2)
+	return func() (time.Time, bool) {
+		if d.client == nil {
+			return time.Time{}, false
+		}
+		at, known := d.client.Clock()
+		if known || time.Since(asked) < wait {
+			return at, known
+		}
+		asked = time.Now()
+		ctx, cancel := context.WithTimeout(context.Background(), answers)
+		defer cancel()
+		if _, err := d.client.Connections(ctx); err != nil {
+			d.log.Debug("the service's clock is not known", "err", err)
+		}
+		return d.client.Clock()
+	}
 }

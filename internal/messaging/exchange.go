@@ -193,16 +193,21 @@ func (x *Exchange) Ask(ctx context.Context, d time.Duration, req *http.Request) 
 		return Answer{}, e
 	}
 	defer resp.Body.Close()
-	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
-		x.heard.Store(&heard{date.Add(500 * time.Millisecond), time.Now()}) // whole seconds (RFC 9110, section 6.6.1)
-	}
+	x.hear(resp.Header)
 	a := Answer{Status: resp.StatusCode, Header: resp.Header}
 	a.Body, a.Err = read(resp.Body, nil, maxListing)
 	return a, nil
 }
 
-// Clock returns the time by the service's clock, as the last answer to Ask and the time since tell
-// it; false: there was no answer with a Date.
+// hear notes the time of an answer.
+func (x *Exchange) hear(h http.Header) {
+	if date, err := http.ParseTime(h.Get("Date")); err == nil {
+		x.heard.Store(&heard{date.Add(500 * time.Millisecond), time.Now()}) // whole seconds (RFC 9110, section 6.6.1)
+	}
+}
+
+// Clock returns the time by the service's clock, from the last answer to Ask, or the first answer
+// to a message, and the time since; false: there was no answer with a Date.
 func (x *Exchange) Clock() (time.Time, bool) {
 	h := x.heard.Load()
 	if h == nil {
@@ -234,6 +239,9 @@ func (x *Exchange) roundTrip(ctx context.Context, req *http.Request, line *conn,
 		resp, err = x.transport.RoundTrip(req)
 	}
 	if err == nil {
+		if x.heard.Load() == nil {
+			x.hear(resp.Header)
+		}
 		span.Answered(resp.StatusCode)
 		return resp, nil
 	}
