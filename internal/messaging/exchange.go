@@ -238,10 +238,10 @@ func (x *Exchange) roundTrip(ctx context.Context, req *http.Request, line *conn,
 		// RoundTrip instead of http.Client: it follows no redirect, keeps no cookie and copies nothing.
 		resp, err = x.transport.RoundTrip(req)
 	}
+	if err == nil && x.heard.Load() == nil {
+		x.hear(resp.Header)
+	}
 	if err == nil {
-		if x.heard.Load() == nil {
-			x.hear(resp.Header)
-		}
 		span.Answered(resp.StatusCode)
 		return resp, nil
 	}
