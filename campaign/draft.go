@@ -15,7 +15,9 @@ type Draft struct {
 	Source   []byte // the campaign file that it is launched with
 	ListName string // the name of the list's file, as its owner has it; "": no list has come
 	List     string // another list has another one, whatever its name; "": no list has come
-	Run      string // the id of the run that it was launched as; "": it was not
+	// Run is the id of the run that it was launched as; "": it was not. The transaction that stores
+	// the run stores it too, so that a draft is never both sent and open.
+	Run string
 	// CreatedAt is when it began.
 	CreatedAt time.Time
 }

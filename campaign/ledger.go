@@ -259,6 +259,7 @@ type Funnel struct {
 
 // ReportLedger reads a run for reports, audits and `why`.
 type ReportLedger interface {
+	Runs(ctx context.Context, f RunFilter) ([]Run, error) // as RunLedger has it
 	Tallies(ctx context.Context, no RunNo) ([]Tally, Funnel, error)
 	// Summary counts the rows of the run by connection, country and time. Its tallies are those of
 	// Tallies.

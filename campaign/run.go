@@ -3,6 +3,7 @@ package campaign
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -109,8 +110,11 @@ type Run struct {
 	// LaunchedBy is the operator who launched it, as the log of actions names them; "" for a schedule,
 	// a dropped file, an automatic follow-up, and runs of versions that did not store it.
 	LaunchedBy string
-	CreatedAt  time.Time
-	StartedAt  time.Time
+	// Draft is the Draft that the run is launched from. CreateRun stores the run in it; "": there is
+	// none, and in every run that is read.
+	Draft     string
+	CreatedAt time.Time
+	StartedAt time.Time
 	EndedAt    time.Time
 	// Retired is what retention deleted of its deliveries.
 	Retired Retired
@@ -125,6 +129,17 @@ func (r Run) LaunchedBefore(at time.Time) bool { return r.CreatedAt.Before(at.Ad
 
 // ParentID is the id of the run whose rows a follow-up has.
 func (r Run) ParentID() string { return Run{No: r.Parent, Campaign: r.Campaign}.ID() }
+
+// SelectionName is the ListName of a follow-up run of r that selects rows by the choices of where,
+// such as failed=131049,unknown.
+func (r Run) SelectionName(where string) string { return where + " of " + r.ID() }
+
+// Selects reports whether a follow-up run selected its rows also by this choice, such as
+// skipped=holdout.
+func (r Run) Selects(choice string) bool {
+	where, ok := strings.CutSuffix(r.ListName, " of "+r.ParentID())
+	return ok && r.Parent != 0 && slices.Contains(strings.Split(where, ","), choice)
+}
 
 // RunFilter selects runs. Its zero value selects every run. A ledger keeps runs for ever, so a
 // caller that asks often should ask for few.

@@ -16,13 +16,21 @@ func (r *Report) convert(ctx context.Context, l campaign.ReportLedger, run campa
 	if !counts {
 		return nil
 	}
-	tally, err := l.CountPurchases(ctx, conversion.Tally{Run: int64(run.No), Rule: how.Rule, Start: run.StartedAt, End: run.EndedAt})
+	heldOut := r.Skipped[string(campaign.HeldOut)]
+	var ended campaign.Run
+	if heldOut > 0 {
+		var err error
+		if ended, err = comparisonEnded(ctx, l, run); err != nil {
+			return err
+		}
+	}
+	tally, err := l.CountPurchases(ctx, conversion.Tally{Run: int64(run.No), Rule: how.Rule, Start: run.StartedAt, End: run.EndedAt,
+		Until: ended.StartedAt})
 	if err != nil {
 		return fmt.Errorf("report of run %s: %w", run.ID(), err)
 	}
 	c := tally.Conversions()
 	r.Conversions = &c
-	heldOut := r.Skipped[string(campaign.HeldOut)]
 	if heldOut == 0 {
 		return nil
 	}
@@ -33,8 +41,31 @@ func (r *Report) convert(ctx context.Context, l campaign.ReportLedger, run campa
 		}
 	}
 	lift := tally.Lift(treated, heldOut)
+	if !run.EndedAt.IsZero() {
+		lift.Until = run.EndedAt.Add(how.Rule.Within).UTC()
+	}
+	if ended.No != 0 {
+		lift.Until, lift.EndedBy = ended.StartedAt.UTC(), ended.ID()
+	}
 	r.Lift = &lift
 	return nil
+}
+
+// comparisonEnded returns the first follow-up run that began to send to the people whom run held
+// out while their purchases were compared; none has the number 0.
+func comparisonEnded(ctx context.Context, l campaign.ReportLedger, run campaign.Run) (first campaign.Run, err error) {
+	runs, err := l.Runs(ctx, campaign.RunFilter{Campaign: run.Campaign})
+	if err != nil {
+		return first, fmt.Errorf("report of run %s: %w", run.ID(), err)
+	}
+	choice := string(campaign.Skipped) + "=" + string(campaign.HeldOut)
+	for _, r := range runs {
+		if r.Parent == run.No && r.Selects(choice) && !r.StartedAt.IsZero() && r.StartedAt.Before(file.ComparedUntil(run)) &&
+			(first.No == 0 || r.StartedAt.Before(first.StartedAt)) {
+			first = r
+		}
+	}
+	return first, nil
 }
 
 // conversions writes what the campaign brought.
@@ -66,6 +97,10 @@ func (p page) conversions(r *Report) {
 			{"treated", count(l.TreatedConverted), "of " + count(l.Treated) + " bought" + bracketed(percent(l.TreatedConverted, l.Treated))},
 			{"held out", count(l.HeldOutConverted), "of " + count(l.HeldOut) + " bought" + bracketed(percent(l.HeldOutConverted, l.HeldOut))},
 			{"difference", "", fmt.Sprintf("%s points, 95 %% interval %s to %s", points(l.Difference), points(l.Low), points(l.High))},
+		}
+		if l.EndedBy != "" {
+			lines = append(lines, entry{"ended", "", fmt.Sprintf("%s, when %s began to send to the people who were held out; later orders are not counted",
+				r.Run.instant(l.Until), l.EndedBy)})
 		}
 		if l.Warning != "" {
 			lines = append(lines, entry{"warning", "", l.Warning})

@@ -123,6 +123,24 @@ func TestFiguresOfTwoRunsAreThoseByHand(t *testing.T) {
 	}
 }
 
+// A comparison that ended early counts the orders of before its end, of both groups, and
+// attributes all.
+func TestALiftCountsNoOrderAfterItsEnd(t *testing.T) {
+	tally := conversion.Tally{Run: 1, Rule: conversion.Rule{Within: week, Count: conversion.Created}, Start: noon, End: at(time.Hour),
+		Until: at(3 * time.Hour)}
+	for i, after := range []time.Duration{2 * time.Hour, 3*time.Hour - time.Second, 3 * time.Hour, 4 * time.Hour} {
+		for _, touch := range []conversion.Touch{{Run: 1, Delivery: int64(i), Accepted: noon}, {Run: 1, Delivery: int64(10 + i), HeldOut: true}} {
+			o := conversion.Order{Amount: "1", Currency: "EUR", CreatedAt: at(after)}
+			if err := tally.Add(&o, []conversion.Touch{touch}); err != nil {
+				t.Fatalf("adding an order: %v; want no error", err)
+			}
+		}
+	}
+	if got := tally.Lift(9, 9); got.TreatedConverted != 2 || got.HeldOutConverted != 2 || tally.Conversions().Orders != 4 {
+		t.Errorf("got %+v and %+v; want 2 and 2 converted, of 4 orders", got, tally.Conversions())
+	}
+}
+
 func TestAnAmountThatIsNoNumberIsAnError(t *testing.T) {
 	tally := conversion.Tally{Run: 1, Rule: conversion.Rule{Within: week}}
 	err := tally.Add(&conversion.Order{Amount: "ten"}, []conversion.Touch{{Run: 1, Accepted: noon}})

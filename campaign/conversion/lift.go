@@ -1,6 +1,9 @@
 package conversion
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // Lift compares the people whom a run was to reach with those it held out. Scripts rely on the
 // JSON.
@@ -14,7 +17,12 @@ type Lift struct {
 	Difference float64 `json:"difference"`
 	Low        float64 `json:"low"`
 	High       float64 `json:"high"`
-	Warning    string  `json:"warning,omitempty"` // why the figures say little; "": they are fit for use
+	// Until is when the last order that counts may be created; zero while the run has not ended.
+	Until time.Time `json:"until,omitzero"`
+	// EndedBy is the run that sent to the people who were held out while they were compared, from
+	// Until on; "": none did.
+	EndedBy string `json:"ended_by,omitempty"`
+	Warning string `json:"warning,omitempty"` // why the figures say little; "": they are fit for use
 }
 
 // FewPeople is how many people a group has at least without a warning. If 2 % buy, 2 buyers

@@ -35,8 +35,8 @@ type Tally struct {
 	Run  int64
 	Rule Rule
 	// Start is when the run started, and End when it ended; zero while it has not. The lift counts the
-	// orders from Start to End plus Rule.Within.
-	Start, End time.Time
+	// orders from Start to End plus Rule.Within, or to Until if that is earlier and not zero.
+	Start, End, Until time.Time
 	// Unread and UnreadID are as in Conversions.
 	Unread   int64
 	UnreadID string
@@ -87,6 +87,9 @@ func (t *Tally) Add(o *Order, touches []Touch) error {
 // inRun reports whether an order was created while the lift counts orders, in whole seconds.
 func (t *Tally) inRun(created time.Time) bool {
 	if t.Start.IsZero() || created.Before(t.Start.Truncate(time.Second)) {
+		return false
+	}
+	if !t.Until.IsZero() && !created.Before(t.Until) {
 		return false
 	}
 	return t.End.IsZero() || !created.Truncate(time.Second).After(t.End.Add(t.Rule.Within))

@@ -58,6 +58,16 @@ func CountingOf(r campaign.Run) (Counting, bool) {
 		d.Recipients.DefaultRegion}, true
 }
 
+// ComparedUntil is when the purchases of the people whom an ended run held out are no longer
+// compared with those of the others; zero if its campaign does not compare them.
+func ComparedUntil(r campaign.Run) time.Time {
+	how, counts := CountingOf(r)
+	if !counts {
+		return time.Time{}
+	}
+	return r.EndedAt.Add(how.Rule.Within)
+}
+
 // conversionNotes describe the key conversions in the JSON Schema.
 func conversionNotes() []note {
 	return []note{

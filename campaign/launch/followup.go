@@ -38,6 +38,9 @@ type FollowUpInput struct {
 	Where []Where
 	// Early includes rows that failed with 131049 less than a day ago.
 	Early bool
+	// EndsComparison includes people who were held out and are still compared with the others
+	// (docs/commerce.md#hold-out).
+	EndsComparison bool
 	// NotReplayed includes unknown rows that events of a lost time may prove (LostTime.Asked).
 	NotReplayed bool
 	// LeaveOutSent, SendAgain and SentWithin are those of a Request: people may have got the template
@@ -65,6 +68,9 @@ type FollowedUp struct {
 	Elsewhere int64 // rows left out because another follow-up run of the same parent has them
 	NoID      int64 // rows left out because the service accepted them, or may have, with an answer without an id
 	Released  int64 // such rows that are in its list because the selection names their reason
+	// Compared is how many of its people were held out and are still compared with the others, which
+	// it ends; 0 if Existed.
+	Compared int64
 	// SentBefore says whom of them another run sent the template; nil: that was not compared.
 	SentBefore *SentBefore
 	Existed    bool // the same selection was made before: that run is returned and nothing was added
@@ -183,9 +189,6 @@ func selectionHash(parent campaign.Run, where string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// selectionName names a canonical selection, in place of a list's name.
-func selectionName(parent campaign.Run, where string) string { return where + " of " + parent.ID() }
-
 // identify finds the run of this selection, if there is one, and the rows that other follow-up runs
 // have taken.
 func (f *followUp) identify(ctx context.Context) error {
@@ -244,11 +247,14 @@ func (f *followUp) chosen(ctx context.Context, yield func(*campaign.Line) error)
 // create counts the selection, so that an empty or too early one leaves nothing behind, and stores
 // the run.
 func (f *followUp) create(ctx context.Context, def *file.Definition, now time.Time) error {
-	var rows, early, doubtful int64
+	var rows, early, doubtful, heldOut int64
 	var until, doubtSince time.Time // doubtSince is the earliest
 	var keys recipients.KeySet
 	if err := f.chosen(ctx, func(l *campaign.Line) error {
 		rows++
+		if l.Status == campaign.Skipped && l.Reason == string(campaign.HeldOut) {
+			heldOut++
+		}
 		keys.Add(recipients.Fold(l.Key))
 		if l.Status == campaign.Unknown {
 			if doubtful++; doubtful == 1 || l.DoubtSince.Before(doubtSince) {
@@ -279,6 +285,10 @@ func (f *followUp) create(ctx context.Context, def *file.Definition, now time.Ti
 			windowEnd = listening.Ends(p.EndedAt, def.Policies.DoubtWindow.Std())
 		}
 	}
+	comparedUntil := file.ComparedUntil(p)
+	if now.Before(comparedUntil) {
+		f.Compared = heldOut
+	}
 	switch {
 	case rows == 0 && f.Elsewhere > 0:
 		return fmt.Errorf("%w: another follow-up run already has the %s of %s that would be chosen (%s); `campaignd runs` lists it",
@@ -296,6 +306,10 @@ func (f *followUp) create(ctx context.Context, def *file.Definition, now time.Ti
 	case early > 0 && !f.in.Early:
 		return fmt.Errorf("%w: %s failed with 131049 less than 24 hours ago and would fail again; wait until %s, or pass --early",
 			campaign.ErrNotNow, sentence.Count(early, "row", "rows"), until.Format(time.RFC3339))
+	case f.Compared > 0 && !f.in.EndsComparison:
+		return fmt.Errorf("%w: until %s the purchases of %s held out by %s are compared with those of the others, and a message to them "+
+			"ends that; wait, or pass --ends-comparison", campaign.ErrNotNow, comparedUntil.UTC().Format(time.RFC3339),
+			sentence.Count(f.Compared, "person", "people"), p.ID())
 	}
 	if err := f.refuseRepeats(ctx, def, &keys); err != nil {
 		return err
@@ -310,7 +324,7 @@ func (f *followUp) create(ctx context.Context, def *file.Definition, now time.Ti
 	}
 	var err error
 	f.run, err = f.in.Ledger.CreateRun(ctx, campaign.Run{
-		Campaign: p.Campaign, ListHash: f.hash, ListName: selectionName(p, f.where), Launch: launch, Parent: p.No,
+		Campaign: p.Campaign, ListHash: f.hash, ListName: p.SelectionName(f.where), Launch: launch, Parent: p.No,
 		Definition: p.Definition, Header: p.Header, Delimiter: p.Delimiter, Template: p.Template, Language: p.Language, Marketing: p.Marketing,
 		Budget: def.Limits.MaxMessages, Wanted: campaign.WantRun, LaunchedBy: f.in.By,
 		LeaveOut: f.SentBefore != nil && f.leavesOut(def),

@@ -17,7 +17,7 @@ func ResumeFollowUp(ctx context.Context, l FollowUpLedger, run campaign.Run, own
 		return FollowedUp{}, fmt.Errorf("read the parent of %s: %w", run.ID(), err)
 	}
 	in := FollowUpInput{Ledger: l, Parent: parent, Owner: owner, NoWait: true}
-	for s := range strings.SplitSeq(strings.TrimSuffix(run.ListName, selectionName(parent, "")), ",") {
+	for s := range strings.SplitSeq(strings.TrimSuffix(run.ListName, parent.SelectionName("")), ",") {
 		w, err := ParseWhere(s)
 		if err != nil {
 			return FollowedUp{}, fmt.Errorf("the selection of %s: %w", run.ID(), err)

@@ -74,8 +74,8 @@ type Request struct {
 	// Late refuses a firing with *SentBeforeError if a run of another campaign sent its template to
 	// people of its list.
 	Late bool
-	// By is Run.LaunchedBy.
-	By string
+	// By and Draft are Run.LaunchedBy and Run.Draft.
+	By, Draft string
 	// Owner names this process in the lease of the import, since one process imports a list at a time.
 	Owner string
 	// Lease is the length of that lease; 0 means 15 s.
@@ -224,7 +224,7 @@ func (l Request) create(ctx context.Context, def *file.Definition, list, hash, k
 		Campaign: def.Name, ListHash: hash, ListName: list, Launch: key, Definition: l.Source,
 		Header: checked.Header, Delimiter: checked.delimiter,
 		Template: def.Template.Name, Language: def.Template.Language, Marketing: checked.Marketing,
-		Budget: def.Limits.MaxMessages, Wanted: campaign.WantRun, LaunchedBy: l.By,
+		Budget: def.Limits.MaxMessages, Wanted: campaign.WantRun, LaunchedBy: l.By, Draft: l.Draft,
 		LeaveOut: checked.SentBefore != nil && l.leavesOut(def),
 	})
 	if errors.Is(err, campaign.ErrRunExists) { // another process has just launched it

@@ -15,7 +15,7 @@ import (
 // FollowUp returns the command follow-up.
 func (p *Program) FollowUp() *cobra.Command {
 	var where []string
-	var early, notReplayed, dryRun bool
+	var early, endsComparison, notReplayed, dryRun bool
 	var sent SentBefore
 	cmd := &cobra.Command{
 		Use:   "follow-up RUN --where STATUS[=CODE]...",
@@ -23,7 +23,7 @@ func (p *Program) FollowUp() *cobra.Command {
 		Long: `A failed row stays failed and is never sent again by itself. This command makes a new run of the rows that match one
 --where or more: failed, failed=CODE, refused, refused=CODE (no_code: rows without one), unknown, unknown=REASON, skipped or
 skipped=REASON (cancelled, expired, over_limit, frequency_cap, holdout, sent_before, run_failed; skipped alone leaves out holdout and
-sent_before). The same choice always gives the same run, and no row goes into two follow-ups of one run.
+sent_before). While the purchases of the people who were held out are compared, skipped=holdout needs --ends-comparison. The same choice always gives the same run, and no row goes into two follow-ups of one run.
 
 Rows that the service answered with a success but without an id (unknown=accepted_no_id), or that something in front of it did
 (unknown=not_the_service), are left out unless their reason is named. The risk is yours: most of the people behind
@@ -35,6 +35,8 @@ accepted_no_id have the message already, and get it a second time.`,
 	}
 	cmd.Flags().StringArrayVar(&where, "where", nil, "status of the rows to send again; may be given several times")
 	cmd.Flags().BoolVar(&early, "early", false, "also rows that failed with 131049 less than 24 hours ago")
+	cmd.Flags().BoolVar(&endsComparison, "ends-comparison", false,
+		"also people who were held out and whose purchases are still compared with those of the others")
 	flagNotReplayed(cmd, &notReplayed)
 	sent.Flags(cmd)
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "count the rows and make no run")
@@ -50,8 +52,8 @@ accepted_no_id have the message already, and get it a second time.`,
 			}
 		}
 		return p.WithOperations(cmd.Context(), ToChange, func(d Operations) error {
-			f, err := d.FollowUp(cmd.Context(), args[0], resource.FollowUpRequest{Where: where, Early: early, NotReplayed: notReplayed,
-				LeaveOutSent: sent.LeaveOut, SendAgain: sent.Again, DryRun: dryRun})
+			f, err := d.FollowUp(cmd.Context(), args[0], resource.FollowUpRequest{Where: where, Early: early, EndsComparison: endsComparison,
+				NotReplayed: notReplayed, LeaveOutSent: sent.LeaveOut, SendAgain: sent.Again, DryRun: dryRun})
 			if err != nil {
 				return err
 			}
@@ -92,6 +94,9 @@ func followUpSentence(f resource.FollowedUp) string {
 	}
 	if f.Released > 0 {
 		left += fmt.Sprintf("; %d of them were answered with a success before and may be received twice", f.Released)
+	}
+	if f.Compared > 0 {
+		left += fmt.Sprintf("; the comparison with %s who were held out ends", sentence.Count(f.Compared, "person", "people"))
 	}
 	if s := f.SentBefore; s.Any() {
 		left += "; " + s.String()

@@ -28,11 +28,15 @@ func (v runView) choices(r *reporting.Report) (all []choice) {
 	for _, one := range append(append([]reason{}, v.Failed...), v.Skipped...) {
 		where := one.Status + "=" + one.Code
 		if _, err := launch.ParseWhere(where); err == nil {
+			says := one.Sentence
+			if l := r.Lift; l != nil && one.Status == string(campaign.Skipped) && one.Code == string(campaign.HeldOut) && time.Now().Before(l.Until) {
+				says += "; their purchases are compared with those of the others until " + when(l.Until) + ", and a message to them ends that"
+			}
 			name := word(one.Status) + " " + word(one.Code)
 			if one.Code == campaign.NoCode {
 				name = word(one.Status) + " without a code"
 			}
-			all = append(all, choice{where, name, one.Sentence, one.N})
+			all = append(all, choice{where, name, says, one.N})
 		}
 	}
 	if n := r.Totals[campaign.Unknown]; n > 0 {
@@ -46,7 +50,7 @@ func (v runView) choices(r *reporting.Report) (all []choice) {
 // context of the process makes the run, so a closed browser leaves none that is half made.
 func followUp(v *visit) (done, error) {
 	id := v.r.PathValue("run")
-	r := resource.FollowUpRequest{Where: v.form["where"], Early: v.form.Get("early") != "",
+	r := resource.FollowUpRequest{Where: v.form["where"], Early: v.form.Get("early") != "", EndsComparison: v.form.Get("ends_comparison") != "",
 		LeaveOutSent: v.form.Get(sentChoice) == file.SentBeforeLeaveOut, SendAgain: v.form.Get(sentChoice) == file.SentBeforeSend}
 	if len(r.Where) == 0 {
 		return done{}, &problem{http.StatusBadRequest, "Choose at least one group of rows first."}
@@ -54,7 +58,7 @@ func followUp(v *visit) (done, error) {
 	_ = http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(maxCheck)) // every row is read; tests have no deadlines
 	q := question{Asked: "Send to these rows of " + clip(id) + " again?", Back: runPath(id) + "#follow-up"}
 	if !q.answered(v) {
-		r.DryRun = true
+		r.DryRun, r.EndsComparison = true, true
 		found, err := v.d.FollowUp(v.r.Context(), id, r)
 		if err != nil {
 			return done{}, err
@@ -66,6 +70,11 @@ func followUp(v *visit) (done, error) {
 		}
 		if n := found.NoID; n > 0 {
 			q.What += fmt.Sprintf(" %s left out, because the service may have accepted the message.", words.Count(n, "row is", "rows are"))
+		}
+		if n := found.Compared; n > 0 {
+			q.What += fmt.Sprintf(" It ends the comparison with %s who were held out: orders from then on no longer show what the message brought.",
+				words.Count(n, "person", "people"))
+			v.form.Set("ends_comparison", "1") // the question says it, so its answer permits it
 		}
 		if s := found.SentBefore; s.Any() {
 			q.Sent = sentence(s.String())

@@ -2,6 +2,8 @@ package console
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/recipients"
 )
 
 // cancel cancels a run whose rows are all queued, as its senders do.
@@ -119,5 +122,48 @@ func TestANumberIsErasedAlthoughTheBrowserCloses(t *testing.T) {
 	w.leaves(t, "/console/person/erase", url.Values{"to": {number}, sure: {number}})
 	if rows, _, err := w.session.Person(t.Context(), number, 0, 9); err != nil || len(rows) > 0 {
 		t.Errorf("got %d rows of the number and %v, want none", len(rows), err)
+	}
+}
+
+// Sending to the people who were held out ends their comparison: the page says so at the choice,
+// and the question before the answer permits it.
+func TestAFollowUpSaysThatItEndsAComparison(t *testing.T) {
+	w := newWorld(t)
+	l := w.session.Ledger
+	run, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "autumn", ListHash: "held", ListName: "held.csv", Template: "sale", Language: "en",
+		Definition: []byte("name: autumn\nconnections: [conn_1]\ntemplate: {name: sale, language: en}\nholdout: {share: 0.5}\nconversions: {}\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []campaign.Delivery
+	for i := range int64(2) {
+		to := fmt.Sprintf("+23480300000%02d", i)
+		rows = append(rows, campaign.Delivery{Run: run.No, Seq: i, Row: i + 1, To: to, Key: recipients.Key(to), Skip: campaign.HeldOut})
+	}
+	if err := errors.Join(l.AppendRows(t.Context(), run.No, 0, rows, []campaign.Segment{{Run: run.No, Hi: 2, Closed: true}}),
+		l.FinishImport(t.Context(), run.No, 2, campaign.Ready)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.SetState(t.Context(), run.No, []campaign.State{campaign.Ready}, campaign.Finished, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	path := "/console/runs/" + run.ID()
+	if text := w.request(path, "operate", nil).Body.String(); !strings.Contains(text, "their purchases are compared with those of the others until ") {
+		t.Errorf("got %s, want the end of the comparison at the choice", text)
+	}
+	form := url.Values{"where": {"skipped=holdout"}, sure: {"1"}}
+	if got := w.request(path+"/follow-up", "operate", form); got.Code != http.StatusConflict {
+		t.Errorf("without the question: got %d %s, want %d", got.Code, got.Body, http.StatusConflict)
+	}
+	form.Del(sure)
+	asked := w.request(path+"/follow-up", "operate", form).Body.String()
+	if !strings.Contains(asked, "ends the comparison with 2 people who were held out") ||
+		!strings.Contains(asked, `name="ends_comparison" value="1"`) {
+		t.Errorf("got %s, want that it ends the comparison", asked)
+	}
+	form.Set(sure, "1")
+	form.Set("ends_comparison", "1")
+	if got := w.request(path+"/follow-up", "operate", form); got.Code != http.StatusSeeOther {
+		t.Errorf("with the answer: got %d %s, want the run", got.Code, got.Body)
 	}
 }

@@ -133,7 +133,7 @@ func (d *Daemon) unfinished(ctx context.Context) ([]campaign.Run, error) {
 // imported. A `serve` on the ledger sends it.
 func (d *Daemon) launchList(ctx context.Context, through launcher, u operator.Upload) (out resource.Launched, err error) {
 	l := d.schedule.Launch(u.Campaign, "")
-	l.List, l.New, l.NewKey, l.By, l.NoWait, l.Unattended = u.List, u.Another, u.Idempotency, u.By, false, false
+	l.List, l.New, l.NewKey, l.By, l.Draft, l.NoWait, l.Unattended = u.List, u.Another, u.Idempotency, u.By, u.Draft, false, false
 	l.LeaveOutSent, l.SendAgain = u.LeaveOutSent, u.SendAgain
 	l.Scheduled = scheduledToo(ctx, d.ledger, d.cfg.Campaigns)
 	l.Checked = d.checkLaunch(ctx, u.Campaign, through, func(p *launch.Preflight) {

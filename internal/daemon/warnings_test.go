@@ -130,3 +130,22 @@ func TestAListWithoutARowIsRefusedWithTheReason(t *testing.T) {
 		t.Errorf("got %v and the runs %v, want the list in its place and no run", err, c.runs())
 	}
 }
+
+// The ledger says which run a draft was launched as from the moment the run exists, so a process
+// that dies before it answers leaves no draft that could be sent again.
+func TestADraftHasItsRunBeforeItsLaunchEnds(t *testing.T) {
+	c := newCluster(t, "STANDARD", 15*time.Second)
+	d := c.replica()
+	path := c.campaign(c.dir, "spring", "", 2)
+	dr := campaign.Draft{ID: "aa", Owner: "ann", Campaign: "spring", Source: []byte{}, CreatedAt: time.Now()}
+	if err := d.ledger.AddDraft(t.Context(), dr, time.Time{}, 9); err != nil {
+		t.Fatal(err)
+	}
+	out, err := d.launchList(t.Context(), byRequest, operator.Upload{Campaign: path, Draft: dr.ID, By: "ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := d.ledger.Draft(t.Context(), dr.ID); err != nil || got.Run != out.Run.ID {
+		t.Errorf("got a draft with the run %q (%v), want %s", got.Run, err, out.Run.ID)
+	}
+}

@@ -202,11 +202,14 @@ func (x *Prepared) SendTest(ctx context.Context, d *Session, row int64, to strin
 // choices of the operator are in u.
 func (x *Prepared) Launch(ctx context.Context, d *Session, u Upload) (resource.Launched, error) {
 	u.Campaign, u.List, u.Staged = x.File.Path, x.List, x.draft.Staged()
-	u.Idempotency, u.By, u.Over = x.draft.ID, d.By, "the console"
+	u.Idempotency, u.Draft, u.By, u.Over = x.draft.ID, x.draft.ID, d.By, "the console"
 	launched, err := x.process.LaunchUpload(ctx, u)
 	if err != nil {
 		return launched, err
 	}
-	x.draft.Run = launched.Run.ID
-	return launched, d.ChangeDraft(ctx, x.draft)
+	x.draft.Run = launched.Run.ID // also if an earlier launch made it
+	if err := d.ChangeDraft(ctx, x.draft); err != nil {
+		x.process.Log.Error("the draft of a launched list is still shown as open", "run", launched.Run.ID, "err", err)
+	}
+	return launched, nil
 }

@@ -182,7 +182,7 @@ func TestADraftIsLaunchedUnderItsID(t *testing.T) {
 	var keys []string
 	p.Launch = func(_ context.Context, u operator.Upload) (resource.Launched, error) {
 		list := u.List
-		keys = append(keys, fmt.Sprint(u.Idempotency, " ", u.Another, " ", u.By))
+		keys = append(keys, fmt.Sprint(u.Idempotency, " ", u.Draft == u.Idempotency, " ", u.Another, " ", u.By))
 		_, err := os.Stat(list)
 		return resource.Launched{Run: resource.LaunchedRun{ID: "spring-7"}, Warnings: []string{"see " + list}}, err
 	}
@@ -192,7 +192,7 @@ func TestADraftIsLaunchedUnderItsID(t *testing.T) {
 	}
 	defer x.End()
 	out, err := x.Launch(t.Context(), d, operator.Upload{Another: true})
-	if want := dr.ID + " true ann@desk"; err != nil || strings.Join(keys, "; ") != want {
+	if want := dr.ID + " true true ann@desk"; err != nil || strings.Join(keys, "; ") != want {
 		t.Errorf("got the launches %q (%v), want %q", keys, err, want)
 	}
 	if strings.Contains(out.Warnings[0], filepath.Dir(x.List)) {
@@ -206,6 +206,28 @@ func TestADraftIsLaunchedUnderItsID(t *testing.T) {
 	}
 	if _, err := p.Uploads.Look(dr.ID); err == nil {
 		t.Error("after the launch: got the list, want it removed")
+	}
+}
+
+// The draft of a launch is removed while its list is imported. The launch has succeeded all the
+// same.
+func TestALaunchWhoseDraftIsGoneHasSucceeded(t *testing.T) {
+	p, d, dr, _ := drafts(t)
+	p.Launch = func(ctx context.Context, u operator.Upload) (resource.Launched, error) {
+		err := d.Ledger.AddDraft(ctx, campaign.Draft{ID: "later", Source: []byte{}, CreatedAt: time.Now()}, time.Now().Add(time.Hour), 1)
+		return resource.Launched{Run: resource.LaunchedRun{ID: "spring-7"}}, err
+	}
+	x, err := p.Prepare(t.Context(), dr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.End()
+	out, err := x.Launch(t.Context(), d, operator.Upload{})
+	if err != nil || out.Run.ID != "spring-7" {
+		t.Errorf("got %+v and %v, want the run", out, err)
+	}
+	if _, err := d.Ledger.Draft(t.Context(), dr.ID); !errors.Is(err, campaign.ErrNoDraft) {
+		t.Errorf("the draft: got %v, want it removed during the launch", err)
 	}
 }
 

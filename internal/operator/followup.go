@@ -29,6 +29,9 @@ func (d *Session) FollowUp(ctx context.Context, id string, r resource.FollowUpRe
 		return resource.FollowedUp{}, err
 	}
 	detail := strings.Join(r.Where, ", ")
+	if r.EndsComparison {
+		detail += "; ends the comparison"
+	}
 	if r.NotReplayed {
 		detail += "; not replayed"
 	}
@@ -44,7 +47,7 @@ func (d *Session) FollowUp(ctx context.Context, id string, r resource.FollowUpRe
 		}
 	}
 	f, err := launch.StartFollowUp(ctx, launch.FollowUpInput{Ledger: d.Ledger, Parent: parent, Where: choice, Early: r.Early,
-		NotReplayed: r.NotReplayed, LeaveOutSent: r.LeaveOutSent, SendAgain: r.SendAgain, SentWithin: d.SentWithin, DryRun: r.DryRun,
+		EndsComparison: r.EndsComparison, NotReplayed: r.NotReplayed, LeaveOutSent: r.LeaveOutSent, SendAgain: r.SendAgain, SentWithin: d.SentWithin, DryRun: r.DryRun,
 		Repeats: d.Repeats, By: d.By})
 	return resource.FollowedUpOf(f), err
 }

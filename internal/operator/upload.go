@@ -21,6 +21,7 @@ type Upload struct {
 	LeaveOutSent   bool   // without the people who got the template before
 	SendAgain      bool   // to them too
 	Idempotency    string // a repeated one finds the same run again; "": none
+	Draft          string // the draft that it is launched from; "": none
 	By             string // the operator
 	Over           string // for the log, for example "the API"
 }

@@ -146,7 +146,11 @@ func (m *maker) brought() panel {
 		add("Revenue", some(sums))
 	}
 	if l := r.Lift; l != nil {
-		add("More people who ordered than in the hold-out group",
+		what := "More people who ordered than in the hold-out group"
+		if l.EndedBy != "" {
+			what += ", until " + name(l.EndedBy) + " began to send to that group: " + m.on(l.Until)
+		}
+		add(what,
 			fmt.Sprintf("%+.2f points (%+.2f to %+.2f)", 100*l.Difference, 100*l.Low, 100*l.High))
 	}
 	if c := r.Cost; c != nil {

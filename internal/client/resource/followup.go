@@ -11,6 +11,9 @@ type FollowUpRequest struct {
 	Where []string `json:"where"`
 	// Early also takes the rows that failed with 131049 less than 24 hours ago.
 	Early bool `json:"early,omitempty"`
+	// EndsComparison also takes people who were held out and whose purchases are still compared with
+	// those of the others.
+	EndsComparison bool `json:"ends_comparison,omitempty"`
 	// NotReplayed also takes unknown rows that events of a time may prove which the ledger lost and
 	// which was not replayed.
 	NotReplayed bool `json:"not_replayed,omitempty"`
@@ -29,6 +32,7 @@ type FollowedUp struct {
 	Elsewhere int64 `json:"in_other_follow_ups"` // rows left out, because another follow-up of the same run has them
 	NoID      int64 `json:"accepted_without_id"` // rows left out, because the service accepted the message, or may have
 	Released  int64 `json:"released_without_id"` // rows of that kind that are sent to, because Where names their reason
+	Compared  int64 `json:"compared,omitempty"`  // people who were held out and whose comparison this ends
 	Existed   bool  `json:"existed"`             // an earlier request selected the same rows, and nothing was added
 	DryRun    bool  `json:"dry_run,omitempty"`
 	// SentBefore says who of the rows got the template from another run; absent if that was not
@@ -38,7 +42,7 @@ type FollowedUp struct {
 
 // FollowedUpOf converts the result of a follow-up.
 func FollowedUpOf(f launch.FollowedUp) FollowedUp {
-	out := FollowedUp{RunOf(f.Run), f.Chosen, f.Elsewhere, f.NoID, f.Released, f.Existed, f.DryRun, f.SentBefore}
+	out := FollowedUp{RunOf(f.Run), f.Chosen, f.Elsewhere, f.NoID, f.Released, f.Compared, f.Existed, f.DryRun, f.SentBefore}
 	if f.Run.No == 0 {
 		out.Run = Run{}
 	}

@@ -53,6 +53,23 @@ var draftPromises = []promise{
 			}
 		}
 	}},
+	{"ARunIsStoredWithItsDraft", func(f *fixture) {
+		one, other := f.draft(), f.draft()
+		first := f.create(func(r *campaign.Run) { r.Draft = one.ID })
+		again := first
+		again.Draft = other.ID
+		if _, err := f.l.CreateRun(f.ctx, again); !errors.Is(err, campaign.ErrRunExists) {
+			f.Errorf("the same list again: got %v, want ErrRunExists", err)
+		}
+		f.create(func(r *campaign.Run) { r.Draft = one.ID })
+		for _, d := range []campaign.Draft{one, other} {
+			got, err := f.l.Draft(f.ctx, d.ID)
+			want := map[string]string{one.ID: first.ID()}[d.ID]
+			if f.ok(err); got.Run != want {
+				f.Errorf("draft %s: got the run %q, want %q", d.ID, got.Run, want)
+			}
+		}
+	}},
 	{"ANewDraftRemovesOldOnes", func(f *fixture) {
 		for i, owner := range []string{"bob", "ann", "ann", "ann", "bob"} {
 			d := campaign.Draft{ID: fmt.Sprint("draft ", i), Owner: owner, Source: []byte{}, CreatedAt: at(i)}

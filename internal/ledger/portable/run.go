@@ -18,6 +18,7 @@ const (
 	sqlInsertRun = `INSERT INTO run (state, wanted, marketing, budget, template, language, created_at, parent, campaign, list_hash,
 			launch, list_name, asset, asset_until, header, delimiter, definition, launched_by, leave_out)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19) ON CONFLICT DO NOTHING RETURNING no`
+	sqlLaunchDraft = `UPDATE draft SET run = $1 WHERE id = $2 AND run = ''`
 )
 
 // CreateRun implements campaign.RunLedger.
@@ -61,7 +62,10 @@ func (l *Ledger) CreateRun(ctx context.Context, r campaign.Run) (out campaign.Ru
 				return err
 			}
 		}
-		out, err = l.run(t.Each, sqlThisRun, no)
+		if out, err = l.run(t.Each, sqlThisRun, no); err != nil || r.Draft == "" {
+			return err
+		}
+		_, err = t.Exec(sqlLaunchDraft, out.ID(), r.Draft)
 		return err
 	})
 	return out, err
