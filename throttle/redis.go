@@ -39,6 +39,9 @@ type Options struct {
 	// Ledger is the id of the ledger that the processes send from. The counts of quotas and the rates
 	// of runs belong to one ledger, so their keys have it; a number is paced for all ledgers.
 	Ledger string
+	// Address returns the address as the configuration has it now. It is called when the server
+	// refuses the user or the password, which may have been rotated. Nil: the address of NewRedis.
+	Address func() (string, error)
 	// Log receives incidents: the server is lost, back or replaced. Default: slog.DiscardHandler.
 	Log *slog.Logger
 }
@@ -158,6 +161,7 @@ func NewRedis(ctx context.Context, address string, o Options) (*Redis, error) {
 		counts:       make(map[string]count),
 		keys:         make(map[string]*memory),
 	}
+	r.server.address = o.Address
 	r.server.init(options, o.Log)
 	if err := r.Ping(ctx); err != nil {
 		o.Log.Warn("redis cannot be used: nothing is sent until it can", "err", err)

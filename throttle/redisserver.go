@@ -27,6 +27,7 @@ var errBreaker = errors.New("no answer; asking again in a moment")
 type server struct {
 	log     *slog.Logger
 	options *redis.Options
+	address func() (string, error) // nil: it does not change
 
 	mu       sync.Mutex
 	client   *redis.Client
@@ -38,11 +39,19 @@ type server struct {
 	count    int64     // incidents: events that may have lost or rewound a cursor
 	runID    string    // run id of the server process of the last connection
 	warned   string    // the eviction policy that the log has warned of
+
+	user, password string // of the next connection
 }
 
 func (s *server) init(options *redis.Options, log *slog.Logger) {
 	s.log, s.options = log, options
 	options.OnConnect = s.greet
+	s.user, s.password = options.Username, options.Password
+	options.CredentialsProviderContext = func(context.Context) (user, password string, err error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.user, s.password, nil
+	}
 	s.client = redis.NewClient(options)
 }
 
@@ -191,6 +200,9 @@ func (s *server) note(err error) {
 		return
 	}
 	s.count++
+	if redis.HasErrorPrefix(err, "WRONGPASS") {
+		s.readLogin()
+	}
 	if errors.Is(err, context.Canceled) {
 		return // the caller gave up: its lease is in doubt, but the server has not failed
 	}
@@ -201,5 +213,21 @@ func (s *server) note(err error) {
 	if s.failures == breakerFailures {
 		s.probeAt = time.Now().Add(breakerProbe)
 		s.log.Warn("redis is away: slots in hand are used, then nothing is sent", "err", err)
+	}
+}
+
+// readLogin reads the user and the password again, because the server refused them: they may have
+// been rotated. The next connection has them. The caller holds mu.
+func (s *server) readLogin() {
+	if s.address == nil {
+		return
+	}
+	text, err := s.address()
+	if err != nil {
+		return // the log says that the server refuses the password
+	}
+	if fresh, err := parseAddress(text); err == nil && (fresh.Username != s.user || fresh.Password != s.password) {
+		s.user, s.password = fresh.Username, fresh.Password
+		s.log.Warn("redis refused the user or password: read others from the address in `redis`")
 	}
 }

@@ -26,6 +26,30 @@ func (c *Config) FromFiles() bool { return c.again != nil }
 // Again reads the configuration once more from the files and the environment of Load.
 func (c *Config) Again() (*Config, error) { return c.again() }
 
+// LedgerNow returns a function that reads the address of the ledger again from the files and the
+// environment of Load; nil: the configuration came from no file.
+func (c *Config) LedgerNow() func() (string, error) {
+	return c.now(func(c *Config) string { return c.Ledger })
+}
+
+// RedisNow is LedgerNow for the address of Redis.
+func (c *Config) RedisNow() func() (string, error) {
+	return c.now(func(c *Config) string { return c.Redis })
+}
+
+func (c *Config) now(key func(*Config) string) func() (string, error) {
+	if c.again == nil {
+		return nil
+	}
+	return func() (string, error) {
+		fresh, err := c.again()
+		if err != nil {
+			return "", err
+		}
+		return key(fresh), nil
+	}
+}
+
 // Stamp changes with the files that secrets may come from, also when a link is set to another
 // folder, as Kubernetes does.
 func (c *Config) Stamp() (s string) {

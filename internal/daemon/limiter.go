@@ -25,7 +25,7 @@ func (d *Daemon) openLimiter(ctx context.Context) error {
 		}
 		return nil
 	}
-	r, err := throttle.NewRedis(ctx, d.cfg.Redis, throttle.Options{Ledger: d.ledger.LedgerID(), Log: d.log})
+	r, err := throttle.NewRedis(ctx, d.cfg.Redis, throttle.Options{Ledger: d.ledger.LedgerID(), Log: d.log, Address: d.cfg.RedisNow()})
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func LocalTurn(ctx context.Context, c *config.Config, l campaign.Ledger, s *conn
 		return turn, end, nil
 	}
 	if c.Redis != "" {
-		r, err := throttle.NewRedis(ctx, c.Redis, throttle.Options{Ledger: l.LedgerID(), Log: log})
+		r, err := throttle.NewRedis(ctx, c.Redis, throttle.Options{Ledger: l.LedgerID(), Log: log, Address: c.RedisNow()})
 		if err != nil {
 			return turn, nil, err
 		}

@@ -41,6 +41,9 @@ type Options struct {
 	// AcceptRestored opens a ledger that went back in time (ErrRestored). It sends nothing before
 	// its Quarantine: Claim and Intend answer ErrRestored.
 	AcceptRestored bool
+	// Address returns the address as the configuration has it now. It is called when a database
+	// server refuses the user or the password, which may have been rotated. Nil: the address of Open.
+	Address func() (string, error)
 	// Log gets warnings about the ledger's health; nil discards them.
 	Log *slog.Logger
 }

@@ -27,7 +27,7 @@ func migrations() (fs.FS, error) { return fs.Sub(migrationFiles, "migrations") }
 // several replicas start together, one migrates and the others wait. A migration removes nothing
 // that an older program of the same generation uses (ledger.CheckSchema).
 func (l *Ledger) migrate(ctx context.Context, dir fs.FS) error {
-	db := sql.OpenDB(connect.Migrations(l.reports.Config, func(ctx context.Context, c *pgx.Conn) error { return set(ctx, c, migrating) }))
+	db := sql.OpenDB(connect.Migrations(l.reports, func(ctx context.Context, c *pgx.Conn) error { return set(ctx, c, migrating) }))
 	defer db.Close()
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
 	if err != nil {

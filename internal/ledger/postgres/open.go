@@ -89,8 +89,18 @@ func openMigrated(ctx context.Context, dsn string, o ledger.Options, dir fs.FS) 
 	l := &Ledger{name: fmt.Sprintf("%s:%d/%s", config.Host, config.Port, config.Database), log: o.Log, readOnly: o.ReadOnly, options: o}
 	l.Ledger = portable.New(store{l}, ownStatements, o)
 	l.outage.Log, l.outage.Name = o.Log, l.name
-	l.sender, l.hooks = l.pool(config, o, "sender", hot), l.pool(config, o, "webhooks", hot)
-	l.reports = l.pool(config, o, "reports", slow)
+	login := connect.NewLogin(config, func() (*pgx.ConnConfig, error) {
+		now, err := dsn, error(nil)
+		if o.Address != nil {
+			now, err = o.Address()
+		}
+		if err != nil {
+			return nil, err
+		}
+		return parseAddress(now)
+	}, o.Log)
+	l.sender, l.hooks = l.pool(config, login, o, "sender", hot), l.pool(config, login, o, "webhooks", hot)
+	l.reports = l.pool(config, login, o, "reports", slow)
 	defer func() {
 		if err != nil {
 			_ = l.Close()

@@ -38,7 +38,7 @@ var slow = map[string]string{
 
 // pool makes a pool whose connections have these settings. A statement sets them, because a proxy
 // refuses settings in the address.
-func (l *Ledger) pool(base *pgx.ConnConfig, o ledger.Options, name string, settings map[string]string) *connect.Pool {
+func (l *Ledger) pool(base *pgx.ConnConfig, login *connect.Login, o ledger.Options, name string, settings map[string]string) *connect.Pool {
 	config := base.Copy()
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "campaignd " + name
@@ -52,8 +52,8 @@ func (l *Ledger) pool(base *pgx.ConnConfig, o ledger.Options, name string, setti
 	if settings["statement_timeout"] == slow["statement_timeout"] {
 		within = slowTime
 	}
-	return connect.New(name, config, within, func(ctx context.Context, c *pgx.Conn) error {
-		if err := connect.CheckSession(ctx, c, config, &l.ownSessions); err != nil {
+	return connect.New(name, config, login, within, func(ctx context.Context, c *pgx.Conn) error {
+		if err := connect.CheckSession(ctx, c, config, login, &l.ownSessions); err != nil {
 			return err
 		}
 		if err := set(ctx, c, settings); err != nil {

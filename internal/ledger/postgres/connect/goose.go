@@ -13,16 +13,18 @@ import (
 // connection of pgx. It implements only what migrations need.
 type gooseConnector struct {
 	config *pgx.ConnConfig
+	login  *Login
 	set    func(context.Context, *pgx.Conn) error
 }
 
-// Migrations makes connections for goose to the database of config. Each begins with set.
-func Migrations(config *pgx.ConnConfig, set func(context.Context, *pgx.Conn) error) driver.Connector {
-	return gooseConnector{config, set}
+// Migrations makes connections for goose with the settings and the login of the pool. Each begins
+// with set.
+func Migrations(p *Pool, set func(context.Context, *pgx.Conn) error) driver.Connector {
+	return gooseConnector{p.Config, p.Login, set}
 }
 
 func (g gooseConnector) Connect(ctx context.Context) (driver.Conn, error) {
-	c, err := pgx.ConnectConfig(ctx, g.config.Copy())
+	c, err := g.login.Connect(ctx, g.config)
 	if err != nil {
 		return nil, err
 	}

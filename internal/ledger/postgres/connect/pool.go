@@ -28,6 +28,7 @@ const connLife = 30 * time.Minute
 type Pool struct {
 	Name   string
 	Config *pgx.ConnConfig
+	Login  *Login                                 // nil: that of Config
 	Within time.Duration                          // time limit of a call that only reads: Ledger.ask
 	check  func(context.Context, *pgx.Conn) error // refuses a server that must not be written to
 
@@ -49,10 +50,11 @@ type Conn struct {
 	Changed bool // a statement of its transaction has changed rows
 }
 
-// New returns a pool without connections. within is the time limit of a call that only reads, and
-// check is called with each new connection; nil checks nothing.
-func New(name string, config *pgx.ConnConfig, within time.Duration, check func(context.Context, *pgx.Conn) error) *Pool {
-	return &Pool{Name: name, Config: config, Within: within, check: check, inUse: make(chan struct{}, PoolSize), over: make(chan struct{})}
+// New returns a pool without connections. login is nil for the one of config. within is the time
+// limit of a call that only reads, and check is called with each new connection; nil checks
+// nothing.
+func New(name string, config *pgx.ConnConfig, login *Login, within time.Duration, check func(context.Context, *pgx.Conn) error) *Pool {
+	return &Pool{Name: name, Config: config, Login: login, Within: within, check: check, inUse: make(chan struct{}, PoolSize), over: make(chan struct{})}
 }
 
 // Acquire takes an idle connection, or opens one. It waits while all are in use, and fails at once
@@ -112,7 +114,7 @@ func (e *awayError) Error() string { return e.err.Error() }
 func (e *awayError) Unwrap() error { return e.err }
 
 func (p *Pool) open(ctx context.Context) (*Conn, error) {
-	c, err := pgx.ConnectConfig(ctx, p.Config.Copy())
+	c, err := p.Login.Connect(ctx, p.Config)
 	if err == nil && p.check != nil {
 		if err = p.check(ctx, c); err != nil {
 			(&Conn{Conn: c}).End()

@@ -31,14 +31,14 @@ const (
 // recognised by the process id that the server told at its beginning. Behind a pooler, a second
 // connection takes a session away, if it can: then both had the same one, or the first gets
 // another. own then becomes true, and no later check asks that again.
-func CheckSession(ctx context.Context, c *pgx.Conn, config *pgx.ConnConfig, own *atomic.Bool) (err error) {
+func CheckSession(ctx context.Context, c *pgx.Conn, config *pgx.ConnConfig, login *Login, own *atomic.Bool) (err error) {
 	first, err := backend(ctx, c, "")
 	if err != nil || first == int64(c.PgConn().PID()) || own.Load() {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, poolerTime)
 	defer cancel()
-	other, err := pgx.ConnectConfig(ctx, config.Copy())
+	other, err := login.Connect(ctx, config)
 	if err != nil {
 		return fmt.Errorf("look for a pooler in transaction mode: %w", err)
 	}
