@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// The lines of the README lead from the sandbox to a report with lift. They are run as they are
+// The lines of docs/commerce.md lead from the sandbox to a report with lift. They are run as
 // printed; only the ports differ, and the time that a person takes to look.
-func TestTheReadmesLiftWorksAsPrinted(t *testing.T) {
+func TestTheLiftWalkWorksAsPrinted(t *testing.T) {
 	t.Parallel()
 	sh, err := exec.LookPath("bash")
 	if err != nil {
@@ -32,7 +32,7 @@ func TestTheReadmesLiftWorksAsPrinted(t *testing.T) {
 	}
 	public, service := freePort(t), freePort(t)
 	const begin = "./campaignd sandbox --scenario "
-	script := begin + block(t, readme(t), "```sh\n"+begin)
+	script := begin + block(t, page(t, "docs/commerce.md"), "```sh\n"+begin)
 	for _, change := range [][2]string{
 		{begin + "testdata/scenarios/shop.yaml", begin + scenario + " --addr " + service},
 		{"127.0.0.1:8080", public}, {"127.0.0.1:8090", service},

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// The lines of the README push a template, see it rejected, correct it, have it approved, send it
-// and compare it. They are run as they are printed; only the ports differ.
-func TestTheReadmesTemplatesWorkAsPrinted(t *testing.T) {
+// The lines of docs/templates.md push a template, see it rejected, correct it, have it approved,
+// send it and compare it. They are run as they are printed; only the ports differ.
+func TestTheTemplatesWalkWorksAsPrinted(t *testing.T) {
 	t.Parallel()
 	sh, err := exec.LookPath("bash")
 	if err != nil {
@@ -26,7 +26,7 @@ func TestTheReadmesTemplatesWorkAsPrinted(t *testing.T) {
 		t.Fatal(err)
 	}
 	public, service := freePort(t), freePort(t)
-	lines := "mkdir templates" + block(t, readme(t), "```sh\nmkdir templates")
+	lines := "mkdir templates" + block(t, page(t, "docs/templates.md"), "```sh\nmkdir templates")
 	if _, after, _ := strings.Cut(lines, "\nEOF\n"); strings.Count(after, "\n") != 6 {
 		t.Errorf("got %q, want six lines after the file", after)
 	}

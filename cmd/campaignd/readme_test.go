@@ -38,6 +38,26 @@ func page(t *testing.T, name string) string {
 	return string(text)
 }
 
+// Every shell block of the README is run: the first by the gate itself, the other by the test
+// below.
+func TestEveryShellBlockOfTheReadmeIsRun(t *testing.T) {
+	t.Parallel()
+	var got []string
+	for _, block := range strings.Split(readme(t), "```sh\n")[1:] {
+		line, _, _ := strings.Cut(block, "\n")
+		command, _, _ := strings.Cut(line, " #")
+		got = append(got, strings.TrimSpace(command))
+	}
+	if want := []string{"go run ./cmd/campaignd demo", "go build ./cmd/campaignd"}; !slices.Equal(got, want) {
+		t.Errorf("the blocks begin with %q, want %q: a new block needs a test that runs it", got, want)
+	}
+	for _, command := range []string{"./campaignd demo", "go test -v -vet=off -timeout 30m ./..."} {
+		if !strings.Contains(page(t, ".ci/run"), command) {
+			t.Errorf("the gate does not run %q, want it to: the README says so", command)
+		}
+	}
+}
+
 // The commands of the README are run as they are printed, in an empty folder. Only the ports
 // differ, and the time that a person takes to look.
 func TestTheReadmesWalkWorksAsPrinted(t *testing.T) {
@@ -91,7 +111,7 @@ func TestTheReadmesWalkWorksAsPrinted(t *testing.T) {
 	}
 }
 
-// pasted runs lines of the README in a folder, with env besides, and returns what they print.
+// pasted runs lines of a page in a folder, with env besides, and returns what they print.
 func pasted(t *testing.T, sh, dir, script string, env ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), longWait)
@@ -107,9 +127,9 @@ func pasted(t *testing.T, sh, dir, script string, env ...string) string {
 	return out.String()
 }
 
-// The six requests of the README's shop are run as they are printed, and end with a paid order.
+// The six requests of docs/commerce.md are run as they are printed, and end with a paid order.
 // Only the port differs.
-func TestTheReadmesShopWorksAsPrinted(t *testing.T) {
+func TestTheShopWalkWorksAsPrinted(t *testing.T) {
 	t.Parallel()
 	sh, err := exec.LookPath("bash")
 	if err != nil {
@@ -124,7 +144,7 @@ func TestTheReadmesShopWorksAsPrinted(t *testing.T) {
 	}
 	address := freePort(t)
 	const begin = "go run ./cmd/campaignd sandbox 2>"
-	script := begin + block(t, readme(t), "```sh\n"+begin)
+	script := begin + block(t, page(t, "docs/commerce.md"), "```sh\n"+begin)
 	if got := strings.Count(script, "\ncurl "); got != 6 {
 		t.Errorf("got %d lines of curl, want 6", got)
 	}
@@ -142,7 +162,7 @@ func TestTheReadmesShopWorksAsPrinted(t *testing.T) {
 		`"amount":109.03,"amount_due":0,`, `"status":"paid"`)
 }
 
-func TestTheReadmesFirstMessageIsSent(t *testing.T) {
+func TestTheFirstMessageWalkWorksAsPrinted(t *testing.T) {
 	t.Parallel()
 	sh, err := exec.LookPath("bash")
 	if err != nil {
@@ -157,9 +177,9 @@ func TestTheReadmesFirstMessageIsSent(t *testing.T) {
 	}
 	address := freePort(t)
 	const begin = "go run ./cmd/campaignd sandbox --api cloud"
-	script := begin + block(t, readme(t), "```sh\n"+begin)
+	script := begin + block(t, page(t, "docs/cloud.md"), "```sh\n"+begin)
 	// Neither the sandbox nor the wait for it is of a real account.
-	if lines := strings.Count(strings.TrimSuffix(block(t, readme(t), "```sh\n"+begin), "kill %%\n"), "\n") - 2; lines > 8 {
+	if lines := strings.Count(strings.TrimSuffix(block(t, page(t, "docs/cloud.md"), "```sh\n"+begin), "kill %%\n"), "\n") - 2; lines > 8 {
 		t.Errorf("got %d lines from a test number to a first message, want at most 8", lines)
 	}
 	for _, change := range [][2]string{
