@@ -115,7 +115,7 @@ type Run struct {
 	Draft     string
 	CreatedAt time.Time
 	StartedAt time.Time
-	EndedAt    time.Time
+	EndedAt   time.Time
 	// Retired is what retention deleted of its deliveries.
 	Retired Retired
 }
