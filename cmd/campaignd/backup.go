@@ -13,7 +13,7 @@ import (
 func (p *program) cmdBackup() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
-		Short: "Write a copy of an SQLite ledger to a new file, also while messages are sent",
+		Short: "Copy an SQLite ledger, even while messages are being sent",
 		Long: `Writes the ledger as it is at one moment to a new file, which only you may read: it has phone numbers. A copy made by
 other means while messages are sent may be damaged. What is sent after the moment is not in the copy, so a restored copy must be
 quarantined before anything is sent from it: campaignd ledger quarantine. A PostgreSQL ledger is backed up by its own tools.`,

@@ -50,14 +50,16 @@ func (p *program) cmdCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check CAMPAIGN.yaml",
 		Short: "Check a campaign and its list; nothing is sent or stored",
-		Long: `Reads the campaign file and every row of its list, and asks the service for connections, numbers and the template. It says
-what would become of each row, where the faults are, whether the window is open and how long sending takes. It also says
-whether run would launch a new run or go on with one, and how many numbers an earlier run has too. The exit code is 2 when the
-campaign has a fault, when no row can be sent, or when run (with --new: run --new) would refuse the list because of an earlier
-run. It is 0 when run would refuse because the campaign's own schedule sends the list. If only some rows are bad it is 0, or 2
-with --strict. Bad rows are listed with line and reason: on a terminal the first of each reason; in a file, a
-pipe or JSON the first thousand. --rejects writes all that a correction can help into a list, which can be corrected and
-launched.`,
+		Long: `Reads the campaign file and every row of its list, and asks the service about connections, numbers and the template.
+The output shows what would become of each row, where the faults are, whether the sending window is open and how
+long sending would take. It also says whether run would launch a new run or continue an existing one, and how many
+numbers also appear in an earlier run.
+
+The exit code is 2 if the campaign has a fault, if no row can be sent, or if run (with --new: run --new) would refuse the
+list because of an earlier run. It is 0 if run would refuse because the campaign's own schedule sends the list. If only some
+rows are bad it is 0, or 2 with --strict. Bad rows are listed with line and reason: on a terminal the first of each reason;
+in a file, a pipe or JSON the first thousand. --rejects writes every row that can be corrected into a list, which you can
+correct and launch.`,
 		Example: `  campaignd check spring.yaml --recipients list.csv
   campaignd check spring.yaml --recipients list.csv --strict --rejects bad-rows.csv
   campaignd check spring.yaml --recipients list.csv --offline -o json`,

@@ -17,18 +17,18 @@ import (
 func (p *program) cmdCommerce() *cobra.Command {
 	return command.Group(&cobra.Command{
 		Use:   "commerce",
-		Short: "Connect the commerce platform, see whether it answers, and list an audience",
-		Long: `The commerce platform (commerce in the configuration) has the customers and orders of a company. A company's own programs
-have an API key; an application that the company installs gets a token by ` + "`connect`.",
+		Short: "Connect the commerce platform, check that it answers, and list an audience",
+		Long: `The commerce platform (commerce in the configuration) holds the customers and orders of a company. A company's own
+programs use an API key; an application that the company installs gets a token through ` + "`connect`" + `.`,
 	}, p.cmdCommerceConnect(), p.cmdCommerceStatus(), p.cmdCommerceAudience())
 }
 
 func (p *program) cmdCommerceStatus() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Say in one sentence whether the platform answers with the configured key",
-		Long: `Asks the platform for the company and for one payment, and changes nothing. The exit code is 0 if both came, and 1 if not;
-the sentence then names the remedy.`,
+		Short: "Check whether the platform accepts the configured key",
+		Long: `Fetches the company and one payment from the platform and changes nothing. The exit code is 0 if both arrived and 1
+if not; the output then names the remedy.`,
 		Example: "  campaignd commerce status\n  campaignd commerce status -o json",
 		Args:    command.NoArguments,
 	}
@@ -71,14 +71,14 @@ func (p *program) cmdCommerceConnect() *cobra.Command {
 	var wait time.Duration
 	cmd := &cobra.Command{
 		Use:   "connect REDIRECT_URI",
-		Short: "Wait for an installation of the application, and keep its token",
-		Long: `Listens on listen.public for the path of REDIRECT_URI, which is the address that is registered at the platform for the
-application. When the company installs the application, the platform calls that address. The callback's hmac, time (at most
-5 minutes from now) and company are verified; then its code is exchanged for the access token. The token is written to a
-file that only its owner may read: commerce.token in data_dir, else beside the SQLite ledger.
+		Short: "Wait for an installation of the application and store its token",
+		Long: `Listens on listen.public for the path of REDIRECT_URI, the address registered at the platform for the application.
+When a company installs the application, the platform calls that address. campaignd verifies the callback's hmac,
+time (within 5 minutes) and company, then exchanges its code for the access token. The token is written to a file
+that only its owner can read: commerce.token in data_dir, or next to the SQLite ledger.
 
-A running serve has the listener: stop it meanwhile, or give --listen another address to which a proxy leads the path.
-A wrong callback is refused, and the next one is waited for. A code that the platform refuses ends the command.`,
+A running serve uses the same listener: stop it first, or give --listen another address that a proxy maps the path to. An
+invalid callback is refused and the command keeps waiting. If the platform refuses a code, the command fails.`,
 		Example: `  campaignd commerce connect https://hooks.example/commerce/callback
   campaignd commerce connect https://hooks.example/commerce/callback --listen 127.0.0.1:8085 --wait 1h`,
 		Args: command.OneArgument("REDIRECT_URI", "https://hooks.example/commerce/callback"),

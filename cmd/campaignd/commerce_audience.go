@@ -36,9 +36,9 @@ func (p *program) cmdCommerceAudience() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audience CAMPAIGN.yaml",
 		Short: "Show the customers in the audience of a campaign, and send nothing",
-		Long: `Asks the commerce platform for the customers that the key audience of the campaign file chooses, counts them, and shows the
-first five. Nothing is launched, and nothing is kept unless --write names a file for the list. Run, launch and schedules make a
-list by themselves. The list holds phone numbers, so only its owner may read it.`,
+		Long: `Fetches the customers selected by the key audience of the campaign file, counts them and shows the first five.
+Nothing is launched, and nothing is stored unless --write names a file for the list. Run, launch and schedules build
+a list by themselves. The list contains phone numbers, so only its owner can read it.`,
 		Example: `  campaignd commerce audience winback.yaml
   campaignd commerce audience winback.yaml --write winback.csv`,
 		Args: oneCampaign,

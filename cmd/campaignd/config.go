@@ -22,9 +22,9 @@ func (p *program) cmdConfigShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Print the configuration in force, with secrets masked",
-		Long: `Prints the merged values of defaults, file and environment, as a file that --config reads. Secrets show as ***.
-service.assumed has paths and throttling answers that campaignd assumes because the service's document does not show them.
-Change it for a service that differs.`,
+		Long: `Prints the values merged from defaults, file and environment, as a file that --config accepts. Secrets are shown as
+***. service.assumed contains the paths and throttling answers that campaignd assumes because the service's document
+does not specify them. Change it for a service that differs.`,
 		Example: `  campaignd config show
   CAMPAIGND_SERVICE_TIMEOUT=5s campaignd config show -o json`,
 		Args: command.NoArguments,
@@ -52,7 +52,7 @@ func (p *program) cmdConfigSchema() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema [config|campaign]",
 		Short: "Print the JSON Schema of the configuration or of campaign files",
-		Long: `Prints a JSON Schema (draft 2020-12). Editors complete and check with it when the YAML file begins with
+		Long: `Prints a JSON Schema (draft 2020-12). Editors use it for completion and checks when the first line of the YAML file is
 # yaml-language-server: $schema=FILE`,
 		Example: "  campaignd config schema > campaignd.schema.json\n  campaignd config schema campaign > campaign.schema.json",
 		Args: func(_ *cobra.Command, args []string) error {

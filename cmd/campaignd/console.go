@@ -23,8 +23,8 @@ func (p *program) cmdConsole() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "console",
 		Short: "Open the console of a running serve in the browser",
-		Long: `Opens the pages of the admin listener, signed in as the user of this machine. The link works once, within a minute. Others sign
-in at the address of the admin listener with a key of ` + "`campaignd keys create`" + `.`,
+		Long: `Opens the pages of the admin listener, signed in as the user of this machine. The link works once and expires after
+a minute. Others sign in at the address of the admin listener with a key from ` + "`campaignd keys create`" + `.`,
 		Example: "  campaignd console\n  campaignd console --print",
 		Args:    command.NoArguments,
 	}

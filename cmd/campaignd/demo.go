@@ -27,8 +27,9 @@ func (p *program) cmdDemo() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Send a messy list of 2,000 rows to the built-in sandbox and print the report",
-		Long: `Starts the sandbox of the messaging service, imports a list with the usual faults, sends it at the full speed of four
-numbers, takes the webhooks and prints the report. Nothing leaves this machine. Its files stay in a temporary folder that it names.`,
+		Long: `Starts the sandbox of the messaging service, imports a list with the usual faults, sends it at the full speed of
+four numbers, receives the webhooks and prints the report. Nothing leaves this machine. The files stay in a
+temporary folder, whose name is printed.`,
 		Example: "  campaignd demo\n  campaignd demo --serve\n  campaignd demo --console\n  campaignd demo --api cloud",
 		Args:    command.NoArguments,
 	}

@@ -24,10 +24,11 @@ func (p *program) cmdForecast() *cobra.Command {
 	var list string
 	cmd := &cobra.Command{
 		Use:   "forecast CAMPAIGN.yaml | RUN",
-		Short: "Say when a campaign or a run will end, and what limits it",
-		Long: `Simulates the rules of the senders on a virtual clock, with every unfinished run of the ledger, and says when the last row will
-be sent, what limits each hour until then, whether the deadline holds, and which change would help most. A campaign file is
-forecast as if it were launched now, with its list; a run from where it is. Nothing is sent or stored.`,
+		Short: "Show when a campaign or a run will finish, and what limits it",
+		Long: `Simulates the rules of the senders on a virtual clock, with every unfinished run of the ledger. The output shows
+when the last row will be sent, what limits each hour until then, whether the deadline can be met, and which change
+would help most. A campaign file is forecast as if it were launched now with its list; a run is forecast from where
+it is now. Nothing is sent or stored.`,
 		Example: `  campaignd forecast spring.yaml --recipients list.csv
   campaignd forecast spring-sale-3
   campaignd forecast latest -o json`,

@@ -24,10 +24,11 @@ func (p *program) cmdInit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [FOLDER]",
 		Short: "Write a first campaign, a list and a configuration, or a campaign for your own list",
-		Long: `Writes spring.yaml, list.csv and campaignd.yaml to FOLDER (default: this folder). The list has a bad row and one that occurs
-twice, so that the first check reports both. With --from and --template it writes TEMPLATE.yaml for your own list instead: the
-columns of phone, country and variables that their names tell, and what the template needs, if the service answers. What it
-does not know stays open, and check asks for it. A file that exists is never overwritten: then nothing is written.`,
+		Long: `Writes spring.yaml, list.csv and campaignd.yaml to FOLDER (default: this folder). The list has a bad row and a
+duplicate, so that the first check reports both. With --from and --template it writes TEMPLATE.yaml for your own
+list instead: it recognises the columns for phone, country and variables by their names, and reads what the template
+needs if the service answers. Whatever it cannot find out is left open, and check asks for it. Existing files are
+never overwritten: if one exists, nothing is written.`,
 		Example: "  campaignd init first\n  campaignd init --from customers.csv --template spring_sale",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {

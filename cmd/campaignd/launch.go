@@ -22,15 +22,16 @@ func (p *program) cmdLaunch() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "launch CAMPAIGN.yaml",
 		Short: "Give a list to a running `campaignd serve`, which imports and sends it",
-		Long: `Launches a run that a running serve sends, and returns when its list is imported. Beside an SQLite ledger the campaign and
-its list go to the process that sends from the ledger, over its admin listener. That process writes the listener's address and a key
-into the file LEDGER.api, which its user alone may read; the command reads it there. With a PostgreSQL ledger the command
-imports the list itself. --server uploads both to another machine: a list of more than 16 MiB in parts, which go on where a
-connection broke, or where the same command was stopped less than a day ago.
+		Long: `Launches a run for a running serve to send, and returns once its list is imported. With an SQLite ledger the
+campaign and its list go to the process that sends from the ledger, through its admin listener. That process writes
+the listener's address and a key into the file LEDGER.api, which only its user can read; the command reads it there.
+With a PostgreSQL ledger the command imports the list itself. --server uploads both to another machine. A list of
+more than 16 MiB goes in parts: after a broken connection, or if the same command was stopped less than a day ago,
+the upload continues where it stopped.
 
-Everything that identifies or refuses a run is as in run: the same list again is the same run, so the command may be repeated
-after an interruption. The list of an audience is made by the process that launches: a run of the campaign that is unfinished
-goes on, and after one that ended only --new makes another.`,
+A launch is identified or refused by the same rules as run: the same list again is the same run, so the command can be
+repeated after an interruption. The list of an audience is built by the process that launches it: an unfinished run of the
+campaign continues, and after a finished one only --new creates another.`,
 		Example: `  campaignd launch spring.yaml --recipients list.csv
   campaignd launch spring.yaml --recipients list.csv -o json
   campaignd launch spring.yaml --recipients list.csv --new`,

@@ -26,10 +26,10 @@ func (p *program) cmdLedger() *cobra.Command {
 func (p *program) cmdLedgerMigrate() *cobra.Command {
 	return &cobra.Command{
 		Use:   "migrate",
-		Short: "Bring the ledger's schema up to date, beside programs that send",
-		Long: `Every command that opens the ledger to write does this by itself. On its own it makes the change before the first new
-process starts: as the hook of the Helm chart does, or with the rights of another role of PostgreSQL. Processes of the older
-version go on beside the newer schema. A ledger that is up to date stays as it is.`,
+		Short: "Bring the ledger's schema up to date while programs keep sending",
+		Long: `Every command that opens the ledger for writing does this automatically. Run it separately to migrate before the
+first new process starts, as the hook of the Helm chart does, or with the rights of another PostgreSQL role.
+Processes of the older version keep running with the newer schema. A ledger that is up to date is left unchanged.`,
 		Example: `  campaignd ledger migrate
   CAMPAIGND_LEDGER_FILE=/run/secrets/ledger-url campaignd ledger migrate`,
 		Args: command.NoArguments,
@@ -56,16 +56,16 @@ func (p *program) cmdLedgerQuarantine() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "quarantine",
 		Short: "Make a ledger that went back in time safe to send from",
-		Long: `A restored backup, a copied file or a promoted standby lacks what was sent after it was made. Sending from it would send
-twice, so ` + "`run` and `serve`" + ` refuse. This command pauses every run and puts in doubt the deliveries that may have been sent
-meanwhile: the next deliveries of each unfinished segment, as many as the fastest number of its runs sends in --lost, and every
-retry that was due. Replayed webhooks prove which of them were sent. The others are not sent again by themselves, unless a
-campaign's policies.on_uncertain says so.
+		Long: `A restored backup, a copied file or a promoted standby lacks whatever was sent after it was made. Sending from it
+would send twice, so ` + "`run`" + ` and ` + "`serve`" + ` refuse. This command pauses every run and puts in doubt the deliveries that
+may have been sent in the meantime: the next deliveries of each unfinished segment, as many as the fastest number of
+its runs sends in --lost, and every retry that was due. Replayed webhooks prove which of them were sent. The others
+are not sent again unless a campaign's policies.on_uncertain allows it.
 
---lost is how long sending went on after the ledger's newest record: seconds after a failover, hours after last night's
-backup. A time that is too long costs only doubts; a time that is too short may send twice. --lost 0s says that nothing was
-sent, as after moving the file to another machine. The command changes nothing in a ledger that does not seem to have gone back
-in time, unless --force is given: a restored snapshot of a whole volume or server cannot be recognised. No sender may have an
+--lost is how long sending continued after the ledger's newest record: seconds after a failover, hours after last night's
+backup. Too long only creates more doubts; too short may send twice. --lost 0s states that nothing was sent, for example
+after moving the file to another machine. The command changes nothing in a ledger that does not appear to have gone back in
+time, unless --force is given: a restored snapshot of a whole volume or server cannot be recognised. No sender may have an
 SQLite ledger open.`,
 		Example: `  campaignd ledger quarantine --dry-run
   campaignd ledger quarantine --lost 6h

@@ -27,9 +27,9 @@ func (p *program) cmdMedia() *cobra.Command {
 	return command.Group(&cobra.Command{
 		Use:   "media",
 		Short: "List, upload and delete the files that the service keeps",
-		Long: `The service keeps a file for 30 days. A campaign file names one by its id (header: {image: {assetId: ID}}); a run uploads the
-file of its header itself. These commands call the service with service.api_key. Over the Cloud API there is only the upload, and
-the file is for one number.`,
+		Long: `The service keeps a file for 30 days. A campaign file refers to one by its id (header: {image: {assetId: ID}}); a
+run uploads the file of its header itself. These commands call the service with service.api_key. Over the Cloud API
+only upload is available, and the file belongs to one number.`,
 	}, p.cmdMediaList(), p.cmdMediaUpload(), p.cmdMediaPrune())
 }
 
@@ -108,10 +108,10 @@ func (p *program) cmdMediaUpload() *cobra.Command {
 	var connection string
 	cmd := &cobra.Command{
 		Use:   "upload FILE",
-		Short: "Store a file for headers of messages, and print its id",
-		Long: `Checks that the platform takes the file (its content, name and size), stores it at the service for the client of the
-connection, and prints its id for header: {image: {assetId: ID}} of campaign files. Over the Cloud API only the number of the
-connection can send the file.`,
+		Short: "Upload a file for message headers and print its id",
+		Long: `Checks that the platform accepts the file (content, name and size), stores it at the service for the client of the
+connection, and prints its id for header: {image: {assetId: ID}} in campaign files. Over the Cloud API only the
+number of the connection can send the file.`,
 		Example: "  campaignd media upload banner.jpg --connection conn_1\n  campaignd media upload banner.jpg --connection conn_1 -o json",
 		Args:    command.OneArgument("FILE", "banner.jpg"),
 	}
@@ -187,8 +187,8 @@ func (p *program) cmdMediaPrune() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prune",
 		Short: "List the files that no unfinished run uses, and delete them with --yes",
-		Long: `Compares the files that the service keeps with the unfinished runs of the ledger. A file that a campaign file names and that no
-run uses yet is listed too; so are files of runs of another ledger. Without --yes nothing is deleted.`,
+		Long: `Compares the files that the service keeps with the unfinished runs of the ledger. Files that a campaign file names
+but no run uses yet are listed too, and so are files of runs in another ledger. Without --yes nothing is deleted.`,
 		Example: "  campaignd media prune\n  campaignd media prune --yes",
 		Args:    command.NoArguments,
 	}

@@ -77,8 +77,8 @@ Without configuration it keeps its ledger in ./campaignd.db and sends to the san
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
 	flags := root.PersistentFlags()
-	flags.StringVar(&p.config, "config", config.DefaultFile, "configuration file; the default may be missing")
-	flags.StringVar(&p.logLevel, "log-level", "", "debug, info, warn or error (default: as configured)")
+	flags.StringVar(&p.config, "config", config.DefaultFile, "configuration file; optional unless named here")
+	flags.StringVar(&p.logLevel, "log-level", "", "debug, info, warn or error (default: from the configuration)")
 	p.configGiven = func() bool { return flags.Changed("config") }
 	root.SetFlagErrorFunc(command.WrongFlag)
 	root.SetVersionTemplate("{{ .Version }}\n")

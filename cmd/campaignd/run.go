@@ -28,18 +28,23 @@ func (p *program) cmdRun() *cobra.Command {
 	var o daemon.RunOptions
 	cmd := &cobra.Command{
 		Use:   "run CAMPAIGN.yaml",
-		Short: "Send one campaign to its end and print the report",
-		Long: `Checks the campaign, freezes its list, sends, and keeps taking webhooks until all statuses are settled or --settle has
-passed after the last answer. The command may be interrupted or killed at any time: given again, it continues the same
-run, and nobody is sent to twice. A run is identified by its campaign and the content of its list, so a finished run is
-reported again and sends nothing; --new launches another. While the campaign has an unfinished run, the command refuses an
-edited or re-saved list, and --new for the same list: it says how the lists differ, and which run continues. A list with numbers of
-a run that has ended is refused in the same way. With --new the other list is launched, also beside an unfinished run. A list
-whose people got the template in the last 30 days (sent_before.within), from a run of any campaign, is refused before anything is
-sent: --leave-out-sent leaves these people out, and --send-again sends to them too. With --new the runs of the same campaign do
-not count. The command waits for windows and for holds that end by themselves, and says so. It waits --settle for the end of a hold that
-only an event or an operator ends. The exit code is 3 when a row is still queued, in doubt or unknown, and when the run is
-paused or cancelled. Skipped and refused rows are outcomes: the exit code is 0.`,
+		Short: "Send one campaign completely and print the report",
+		Long: `Checks the campaign, freezes its list, sends it, and keeps receiving webhooks until all statuses are final or
+--settle has passed since the last answer. The command may be interrupted or killed at any time: run it again and it
+continues the same run, and nobody is sent to twice.
+
+A run is identified by its campaign and the content of its list, so a finished run is reported again and sends nothing;
+--new launches another. While the campaign has an unfinished run, the command refuses an edited or re-saved list, and --new
+for the same list; it shows how the lists differ and which run continues. A list that shares numbers with a finished run is
+refused too. With --new the other list is launched, even alongside an unfinished run.
+
+If people of the list got the template in the last 30 days (sent_before.within), from a run of any campaign, the list is
+refused before anything is sent: --leave-out-sent leaves these people out, and --send-again sends to them too. With --new,
+runs of the same campaign do not count.
+
+The command waits for sending windows and for holds that expire by themselves, and says so. For a hold that only an event or
+an operator can remove it waits for --settle. The exit code is 3 if a row is still queued, in doubt or unknown, or if the
+run is paused or cancelled. Skipped and refused rows are outcomes: the exit code is 0.`,
 		Example: `  campaignd run spring.yaml --recipients list.csv
   campaignd run spring.yaml --recipients list.csv --settle 2m -o json > report.json
   campaignd run spring.yaml --recipients list.csv --new`,
@@ -47,7 +52,7 @@ paused or cancelled. Skipped and refused rows are outcomes: the exit code is 0.`
 	}
 	cmd.Flags().StringVar(&o.List, "recipients", "", "the list (default: recipients.file of the campaign)")
 	cmd.Flags().DurationVar(&o.Settle, "settle", 30*time.Second,
-		"how long to wait for statuses after the last answer, and for a hold without a time")
+		"how long to wait for statuses after the last answer, and for holds without an end")
 	cmd.Flags().BoolVar(&o.New, "new", false, anotherRun)
 	var sent command.SentBefore
 	sent.Flags(cmd)

@@ -22,7 +22,7 @@ func (p *program) cmdSchedule() *cobra.Command {
 	var next, last int
 	cmd := &cobra.Command{
 		Use:   "schedule",
-		Short: "List the next firings of the campaigns that have a schedule, and what became of the last",
+		Short: "List the next firings of scheduled campaigns and the results of the last ones",
 		Long: `Lists the next firings of each campaign of the campaigns folder, and what became of its last firings: launched, with the
 run; skipped, because an earlier run was unfinished (schedule.overlap); missed, because no process fired it in time
 (schedule.misfire); failed, because no launch succeeded within schedule.grace; launching and waiting are not decided yet.`,

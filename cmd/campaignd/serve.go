@@ -15,7 +15,7 @@ func (p *program) cmdServe() *cobra.Command {
 	var role string
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Send every run of the ledger, fire scheduled campaigns and take webhooks, until stopped",
+		Short: "Send every run of the ledger, fire scheduled campaigns and receive webhooks, until stopped",
 		Long: `Runs until SIGTERM or SIGINT, then ends within 30 seconds: it sends nothing new, and records the answers to requests in
 flight. The public listener takes webhooks (listen.public, webhooks.path); the admin listener has /metrics, /healthz and
 /readyz. Campaign files with a schedule are read from the campaigns folder.

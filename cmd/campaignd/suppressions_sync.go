@@ -16,7 +16,7 @@ func (p *program) cmdSuppressionsSync() *cobra.Command {
 	var connection string
 	cmd := &cobra.Command{
 		Use:   "sync --connection ID",
-		Short: "Make the list and the people blocked at the service agree",
+		Short: "Synchronise the list with the people blocked at the service",
 		Long: `Suppresses everybody who is blocked at the connection, in scope all, for the messages of the connection's company (source
 service_block), and takes people off the list whom no connection of that company blocks any more. Numbers of scope all that
 an operator added or an import brought are blocked at the service. The platform blocks only people who wrote in the last 24

@@ -222,7 +222,7 @@ func templateLine(t messaging.TemplateRecord) string {
 func (p *program) cmdTemplatesSync() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sync",
-		Short: "Have the service read the templates of an account from the platform again",
+		Short: "Make the service reload the templates of an account from the platform",
 		Long: `The listing of the service can be behind the platform, where a template was changed in another program. sync brings it up to
 date and prints how many templates were added, updated and removed there.`,
 		Example: "  campaignd templates sync --connection conn_1\n  campaignd templates sync -o json",
@@ -247,7 +247,7 @@ func (p *program) cmdTemplatesWait() *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "wait NAME",
-		Short: "Wait for the end of the platform's review of a template",
+		Short: "Wait until the platform has reviewed a template",
 		Long: `Asks the service every few seconds until the template is no longer reviewed. The exit code is 0 if it is approved, 1 if it is
 rejected, paused or disabled, and 3 if the time is over first.`,
 		Example: "  campaignd templates wait spring_sale\n  campaignd templates wait spring_sale --language en_US --timeout 24h -o json",

@@ -230,7 +230,7 @@ func endpointOf(ctx context.Context, c *service.Client, id string) (w service.We
 func (p *program) cmdWebhooksRotate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rotate ENDPOINT",
-		Short: "Begin a new signing secret without a gap",
+		Short: "Rotate the signing secret without a gap",
 		Long: `Registers the address of ENDPOINT once more, which gives a second endpoint with another secret, and prints that secret once.
 Until the first one is removed the service posts every event twice, signed with either secret. That changes nothing in the
 ledger, and no event is lost whichever secret a process knows:
@@ -268,7 +268,7 @@ func (p *program) cmdWebhooksRemove() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "remove ENDPOINT",
-		Short: "Remove an endpoint: the service posts nothing to it any more",
+		Short: "Remove an endpoint: the service stops posting to it",
 		Long: `Removes an endpoint. It refuses one that may be the only one whose events are verified: without it neither statuses nor
 opt-outs are seen. During a rotation it waits for an event that the other secret verified. --force removes it all the same.`,
 		Example: "  campaignd webhooks remove whk_1",

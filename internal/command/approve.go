@@ -6,9 +6,10 @@ import (
 
 // Approve returns the command approve.
 func (p *Program) Approve() *cobra.Command {
-	cmd, _ := p.control("approve", "Release a run that waits for approval (policies.approval)",
-		"A run waits after its import if policies.approval of its campaign is true, or is a number that its recipients exceed.\n"+
-			"Look at `campaignd report RUN` first. With --server, the key that launched the run may not approve it.",
+	cmd, _ := p.control("approve", "Approve a run that is waiting for it (policies.approval)",
+		`After its import a run waits for approval if policies.approval of its campaign is true, or is a number and the run
+has more recipients. Look at `+"`campaignd report RUN`"+` first. With --server, the key that launched the run cannot
+approve it.`,
 		Operations.Approve)
 	return cmd
 }

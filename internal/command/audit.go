@@ -8,7 +8,7 @@ import (
 func (p *Program) Audit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "audit RUN",
-		Short:   "Check that every row of the list has exactly one outcome; exit 1 with the offending rows when not",
+		Short:   "Check that every row of the list has exactly one outcome; if not, exit 1 and list the rows",
 		Example: "  campaignd audit latest\n  campaignd audit spring-sale-3 -o json",
 		Args:    oneRun,
 	}

@@ -19,8 +19,8 @@ func (p *Program) cmdCompare() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare RUN RUN",
 		Short: "Show the figures of two runs side by side",
-		Long: `Shows how far the messages of two runs came, each with its share, and by how many percentage points the second run is above
-the first. Replies, opt-outs and orders are there if both runs know them.`,
+		Long: `Shows how far the messages of each run got, with shares, and how many percentage points the second run is above the
+first. Replies, opt-outs and orders are included if both runs have them.`,
 		Example: "  campaignd runs compare spring-sale-1 spring-sale-2\n  campaignd runs compare spring-sale-1 latest -o json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {

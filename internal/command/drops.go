@@ -15,10 +15,11 @@ func (p *Program) Drops() *cobra.Command {
 	var last int
 	cmd := &cobra.Command{
 		Use:   "drops",
-		Short: "List the files that were taken from watched folders, and those that wait",
-		Long: `Lists what serve saw in the watched folders (drops of the configuration): the files that wait there, with the reason, and
-those that were taken, the newest first: claimed (being read and launched), launched (its run sends; results follow), settled
-(the last results were written), rejected (no run, with the reason), gone (removed or replaced before it was read).`,
+		Short: "List the files that were picked up from watched folders, and those still waiting",
+		Long: `Lists the files that serve found in the watched folders (drops in the configuration). Files that are still waiting
+come first, with the reason. Then the files that were picked up, newest first: claimed (being read and launched),
+launched (the run is sending; results follow), settled (the last results were written), rejected (no run, with the
+reason), gone (removed or replaced before it was read).`,
 		Example: "  campaignd drops\n  campaignd drops --last 100 -o json",
 		Args:    NoArguments,
 	}

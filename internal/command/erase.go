@@ -19,7 +19,7 @@ func (p *Program) Erase() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "erase NUMBER",
-		Short: "Remove a number from the ledger for ever; it is never sent to again",
+		Short: "Remove a number from the ledger permanently; it is never sent to again",
 		Long: `Removes a number from every run (with its variables and message ids), from the suppression list and from the events that wait.
 Totals stay. Instead of the number the ledger keeps a keyed hash of it: a later list with the number skips that row (suppressed), and
 stores neither the number nor its variables.

@@ -19,27 +19,29 @@ func (p *Program) FollowUp() *cobra.Command {
 	var sent SentBefore
 	cmd := &cobra.Command{
 		Use:   "follow-up RUN --where STATUS[=CODE]...",
-		Short: "Start a new run over chosen rows of an ended one",
-		Long: `A failed row stays failed and is never sent again by itself. This command makes a new run of the rows that match one
---where or more: failed, failed=CODE, refused, refused=CODE (no_code: rows without one), unknown, unknown=REASON, skipped or
-skipped=REASON (cancelled, expired, over_limit, frequency_cap, holdout, sent_before, run_failed; skipped alone leaves out holdout and
-sent_before). While the purchases of the people who were held out are compared, skipped=holdout needs --ends-comparison. The same choice always gives the same run, and no row goes into two follow-ups of one run.
+		Short: "Start a new run with selected rows of a finished one",
+		Long: `A failed row stays failed and is never sent again automatically. This command creates a new run from the rows that
+match at least one --where: failed, failed=CODE, refused, refused=CODE (no_code: rows without one), unknown,
+unknown=REASON, skipped or skipped=REASON (cancelled, expired, over_limit, frequency_cap, holdout, sent_before,
+run_failed; skipped alone excludes holdout and sent_before). skipped=holdout also needs --ends-comparison while the
+purchases of the held-out people are still being compared. The same selection always gives the same run, and no row
+goes into two follow-ups of one run.
 
-Rows that the service answered with a success but without an id (unknown=accepted_no_id), or that something in front of it did
-(unknown=not_the_service), are left out unless their reason is named. The risk is yours: most of the people behind
-accepted_no_id have the message already, and get it a second time.`,
+Rows that were answered with a success but without an id, by the service (unknown=accepted_no_id) or by something in front
+of it (unknown=not_the_service), are left out unless you name their reason. You carry the risk: most of the people behind
+accepted_no_id already have the message and would get it again.`,
 		Example: `  campaignd follow-up spring-sale-3 --where failed=131049
   campaignd follow-up spring-sale-3 --where failed --dry-run
   campaignd follow-up latest --where skipped=cancelled --where skipped=expired`,
 		Args: oneRun,
 	}
-	cmd.Flags().StringArrayVar(&where, "where", nil, "status of the rows to send again; may be given several times")
+	cmd.Flags().StringArrayVar(&where, "where", nil, "status of the rows to send again; repeatable")
 	cmd.Flags().BoolVar(&early, "early", false, "also rows that failed with 131049 less than 24 hours ago")
 	cmd.Flags().BoolVar(&endsComparison, "ends-comparison", false,
-		"also people who were held out and whose purchases are still compared with those of the others")
+		"also held-out people whose purchases are still being compared")
 	flagNotReplayed(cmd, &notReplayed)
 	sent.Flags(cmd)
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "count the rows and make no run")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "count the rows and create no run")
 	o := AddOutput(cmd)
 	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -76,7 +78,7 @@ func (s *SentBefore) Flags(cmd *cobra.Command) {
 // flagNotReplayed adds the flag --not-replayed.
 func flagNotReplayed(cmd *cobra.Command, to *bool) {
 	cmd.Flags().BoolVar(to, "not-replayed", false,
-		"also unknown rows whose events the ledger lost when it went back in time, and were not replayed")
+		"also unknown rows whose events were lost when the ledger went back in time, and not replayed")
 }
 
 // followUpSentence says what became of a follow-up.

@@ -12,9 +12,9 @@ import (
 func (p *Program) History() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history RUN",
-		Short: "Tell what happened to a run: pauses, approvals, limits and holds, and who asked for them",
-		Long: `Tells what happened to a run, the oldest first, as its HTML report does. With -o json also what limited each
-number and when.`,
+		Short: "Show what happened to a run: pauses, approvals, limits and holds, and who requested them",
+		Long: `Shows what happened to a run, oldest first, as its HTML report does. With -o json it also shows what limited each
+number, and when.`,
 		Example: "  campaignd history latest\n  campaignd history spring-sale-3 -o json",
 		Args:    oneRun,
 	}

@@ -20,10 +20,11 @@ import (
 func (p *Program) Holds() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "holds",
-		Short: "List what may not be sent now, and why; add and lift holds",
-		Long: `A hold says that nothing of one scope may be sent now: a key, a company, a business account, a template of one account, a
-portfolio, a connection or a run. Refusals of the service, failed messages, events and breakers begin holds by themselves, and most
-end by themselves. Everything else goes on. All processes obey a hold within a second.`,
+		Short: "List what is held back and why; add and lift holds",
+		Long: `While a hold lasts, nothing of its scope is sent: a key, a company, a business account, a template of one account, a
+portfolio, a connection or a run. Refusals of the service, failed messages, events and breakers place holds
+automatically, and most of those expire by themselves. Everything else keeps sending. All processes obey a hold
+within a second.`,
 		Example: `  campaignd holds
   campaignd holds add connection conn_1 --for 2h --reason maintenance
   campaignd holds lift connection conn_1`,
@@ -38,7 +39,7 @@ end by themselves. Everything else goes on. All processes obey a hold within a s
 }
 
 func holdsFlags(cmd *cobra.Command) (*Output, *bool) {
-	all := cmd.Flags().Bool("all", false, "also those that have ended")
+	all := cmd.Flags().Bool("all", false, "also expired and lifted ones")
 	return AddOutput(cmd), all
 }
 
@@ -90,17 +91,18 @@ func (p *Program) cmdHoldsAdd() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "add SCOPE ID",
-		Short: "Hold a scope, for a time or until it is lifted",
-		Long: `SCOPE is key, company, account, template, portfolio, connection or run; ID * is all of a scope. A template is
-ACCOUNT/NAME/LANGUAGE, or /NAME/LANGUAGE for every account. Answers to requests in flight are recorded. Without --for only
-` + "`campaignd holds lift`" + ` ends the hold. Adding it again replaces its end and its reason.`,
+		Short: "Hold a scope, for some time or until the hold is lifted",
+		Long: `SCOPE is key, company, account, template, portfolio, connection or run; the ID * means everything in the scope. A
+template is ACCOUNT/NAME/LANGUAGE, or /NAME/LANGUAGE for every account. Answers to requests in flight are recorded.
+Without --for, only ` + "`campaignd holds lift`" + ` removes the hold. Adding the same hold again replaces its end time and
+reason.`,
 		Example: `  campaignd holds add connection conn_1 --for 2h --reason maintenance
   campaignd holds add template /spring_sale/en_US
   campaignd holds add run latest -o json`,
 		Args: scopeAndID,
 	}
-	cmd.Flags().DurationVar(&length, "for", 0, "how long; without it, until it is lifted")
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for those who find it")
+	cmd.Flags().DurationVar(&length, "for", 0, "how long; without it, until the hold is lifted")
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for whoever finds it")
 	o := AddOutput(cmd)
 	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
@@ -127,16 +129,16 @@ func (p *Program) cmdHoldsLift() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "lift SCOPE ID | --all --reason REASON",
-		Short: "End the holds of a scope and id, or all of a reason",
-		Long: `Ends every hold of the scope and id, or with --reason one of them. --all ends every hold of a reason, such as 131042, or
-of a scope, such as account. Sending goes on within a second. If the cause is not gone, the next refusal begins the hold
-again.`,
+		Short: "Remove the holds of a scope and id, or all with one reason",
+		Long: `Removes every hold of the scope and id, or only the one with --reason. --all removes every hold with a reason, such
+as 131042, or of a scope, such as account. Sending resumes within a second. If the cause persists, the next refusal
+places the hold again.`,
 		Example: `  campaignd holds lift connection conn_1
   campaignd holds lift account acc_1 --reason 131042
   campaignd holds lift --all --reason account`,
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "only the holds with this reason; with --all also a scope")
-	cmd.Flags().BoolVar(&all, "all", false, "the holds of a reason, whatever they are about")
+	cmd.Flags().BoolVar(&all, "all", false, "all holds with the reason, in any scope")
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case !all:

@@ -16,9 +16,10 @@ import (
 func (p *Program) Keys() *cobra.Command {
 	return Group(&cobra.Command{
 		Use:   "keys",
-		Short: "Make, list and revoke keys of the operator's API",
-		Long: `A key lets a program or another machine use the API of the admin listener. Its scope is read (look), operate (also launch and
-control runs, holds and suppressions) or admin (also keys and the log of actions). The ledger keeps a hash: nobody can read a key again.`,
+		Short: "Create, list and revoke keys for the operator's API",
+		Long: `A key gives a program or another machine access to the API of the admin listener. Its scope is read (look), operate
+(also launch and control runs, holds and suppressions) or admin (also keys and the log of actions). The ledger
+stores only a hash, so a key cannot be shown again.`,
 	}, p.cmdKeysCreate(), p.cmdKeysList(), p.cmdKeysRevoke())
 }
 
@@ -26,8 +27,9 @@ func (p *Program) cmdKeysCreate() *cobra.Command {
 	var scope, company string
 	cmd := &cobra.Command{
 		Use:   "create NAME",
-		Short: "Make a key and print it once",
-		Long:  "Makes a key and prints it on standard output. NAME says who has it. With --company it reaches the runs of one company only.",
+		Short: "Create a key and print it once",
+		Long: `Creates a key and prints it on standard output. NAME says who has it. With --company the key is limited to the runs
+of one company.`,
 		Example: `  campaignd keys create desk-lagos --scope operate
   campaignd keys create dashboard --company comp_1 -o json`,
 		Args: OneArgument("NAME", "desk-lagos"),
@@ -35,7 +37,7 @@ func (p *Program) cmdKeysCreate() *cobra.Command {
 	cmd.Flags().StringVar(&scope, "scope", string(campaign.KeyRead), "read, operate or admin")
 	_ = cmd.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions( // the flag exists
 		[]string{string(campaign.KeyRead), string(campaign.KeyOperate), string(campaign.KeyAdmin)}, cobra.ShellCompDirectiveNoFileComp))
-	cmd.Flags().StringVar(&company, "company", "", "companyId of the company whose runs alone it reaches (default: of all)")
+	cmd.Flags().StringVar(&company, "company", "", "companyId of the only company whose runs it can reach (default: all)")
 	o := AddOutput(cmd)
 	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -56,7 +58,7 @@ func (p *Program) cmdKeysCreate() *cobra.Command {
 func (p *Program) cmdKeysList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "List the keys, newest first, also those that were revoked",
+		Short:   "List the keys, newest first, including revoked ones",
 		Example: "  campaignd keys list\n  campaignd keys list -o json",
 		Args:    NoArguments,
 	}
@@ -83,8 +85,8 @@ func (p *Program) cmdKeysList() *cobra.Command {
 func (p *Program) cmdKeysRevoke() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "revoke KEY",
-		Short:   "End a key for ever",
-		Long:    "Ends the key with an id as `campaignd keys list` prints it. Every process refuses it with its next request.",
+		Short:   "Revoke a key permanently",
+		Long:    `Revokes the key with an id as ` + "`campaignd keys list`" + ` prints it. Every process refuses its next request.`,
 		Example: "  campaignd keys revoke 3f9a1c02",
 		Args:    OneArgument("KEY", "3f9a1c02"),
 	}
@@ -118,7 +120,7 @@ a key of the API, or a user of this machine.`,
 		Args:    NoArguments,
 	}
 	AddWhole(cmd.Flags(), &last, "last", 50, "actions to list, at most 10000")
-	cmd.Flags().StringVar(&on, "on", "", "only those on this, such as the id of a run")
+	cmd.Flags().StringVar(&on, "on", "", "only actions on this, such as the id of a run")
 	o := AddOutput(cmd)
 	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

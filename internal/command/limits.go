@@ -15,21 +15,21 @@ func (p *Program) Limits() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "limits RUN",
 		Short: "Show or change how a run shares its numbers: class, weight, rate, deadline",
-		Long: `Without a flag it shows the limits of the run, and what the plans of its companies allow. A flag changes one limit of this
-run, whatever its campaign file says; its senders follow within a second, and a restart keeps the change. Runs of the class
-transactional come before bulk; within a class a run with a deadline gets just enough to meet it; the rest goes by weight. 10 %
-of a number are shared by weight alone.`,
+		Long: `Without a flag it shows the limits of the run and what the plans of its companies allow. A flag changes one limit of
+this run, whatever its campaign file says. Senders follow within a second, and the change survives a restart. Runs
+of the class transactional go before bulk; within a class, a run with a deadline gets just enough to meet it; the
+rest is shared by weight. 10 % of each number is shared by weight alone.`,
 		Example: "  campaignd limits latest\n  campaignd limits spring-sale-3 --weight 4 --deadline 6h\n" +
 			"  campaignd limits spring-sale-3 --rate none",
 		Args: oneRun,
 	}
 	o := AddOutput(cmd)
 	p.AddServer(cmd)
-	class := cmd.Flags().String("class", "", "transactional or bulk; at the launch the template's category says it")
+	class := cmd.Flags().String("class", "", "transactional or bulk; initially set by the template's category")
 	weight := new(int)
-	AddWhole(cmd.Flags(), weight, "weight", 0, "part of a number beside other runs, 1 to 100")
-	rate := cmd.Flags().String("rate", "", "messages per second over all numbers, or none")
-	deadline := cmd.Flags().String("deadline", "", "time after the launch by which it should be done, for example 6h, or none")
+	AddWhole(cmd.Flags(), weight, "weight", 0, "share of a number compared with other runs, 1 to 100")
+	rate := cmd.Flags().String("rate", "", "messages per second across all numbers, or none")
+	deadline := cmd.Flags().String("deadline", "", "time after launch by which the run should be finished, for example 6h, or none")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var c campaign.LimitChange
 		flags := cmd.Flags()

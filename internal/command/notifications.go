@@ -18,8 +18,9 @@ func (p *Program) Notifications() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "notifications",
 		Short: "List the notifications to your own addresses, and send one again",
-		Long: `Runs, holds, breakers, rejected files and missed firings are posted to the addresses of notifications in the configuration. Each
-notification is stored with the event itself, sent by any serve or run, and tried for three days.`,
+		Long: `Runs, holds, breakers, rejected files and missed firings are posted to the addresses under notifications in the
+configuration. Each notification is stored together with its event, sent by any serve or run, and retried for three
+days.`,
 		Example: "  campaignd notifications\n  campaignd notifications list --state dead",
 		Args:    NoSubcommand,
 	}
@@ -110,9 +111,9 @@ func (p *Program) cmdNotificationsShow() *cobra.Command {
 func (p *Program) cmdNotificationsSend() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "send NO",
-		Short: "Send a notification again, whatever its state is",
-		Long: `Any serve sends it within seconds, with the id that it has: a receiver that knows the id ignores it. A try that fails is repeated
-for three days from now.`,
+		Short: "Send a notification again, whatever its state",
+		Long: `Any serve sends it within seconds, with the same id: a receiver that knows the id ignores it. Failed attempts are
+repeated for three days from now.`,
 		Example: "  campaignd notifications send 12",
 		Args:    OneArgument("NO", "12"),
 	}

@@ -50,11 +50,11 @@ func (p *Program) Pause() *cobra.Command {
 
 // Resume returns the command resume.
 func (p *Program) Resume() *cobra.Command {
-	cmd, o := p.control("resume", "Let a paused run go on, or all of them",
-		`Ends a pause, whoever caused it: operator, canary, breaker (the same fault of the message again and again, or
-too many opt-outs) or ledger (it went back in time). --all resumes every paused run, with --reason only the runs that were paused for that
-reason. Refusals of the service pause no run: they begin holds. --all with the scope of a hold, such as account, or with its
-reason, such as 131042, ends those holds, as `+"`campaignd holds lift`"+` does.`, Operations.Resume)
+	cmd, o := p.control("resume", "Resume a paused run, or all of them",
+		`Resumes a run, whatever paused it: operator, canary, breaker (the same message fault again and again, or too many
+opt-outs) or ledger (it went back in time). --all resumes every paused run, or with --reason only the runs paused
+for that reason. Refusals of the service do not pause runs; they place holds. --all with the scope of a hold, such
+as account, or with its reason, such as 131042, removes those holds, as `+"`campaignd holds lift`"+` does.`, Operations.Resume)
 	cmd.Use = "resume RUN | --all [--reason REASON]"
 	cmd.Example += "\n  campaignd resume --all --reason breaker\n  campaignd resume --all --reason account"
 	var all bool
@@ -150,9 +150,9 @@ func pausedBy(r resource.Run, reason campaign.PauseReason) bool {
 
 // Cancel returns the command cancel.
 func (p *Program) Cancel() *cobra.Command {
-	cmd, _ := p.control("cancel", "End a run: what is queued is not sent any more",
-		`Queued rows become skipped(cancelled): at once when no process is sending, else by the sending process. The answers to
-requests in flight are recorded. A cancelled run cannot be resumed.`,
+	cmd, _ := p.control("cancel", "Cancel a run: queued rows are no longer sent",
+		`Queued rows become skipped(cancelled): immediately if no process is sending, otherwise by the sending process.
+Answers to requests in flight are recorded. A cancelled run cannot be resumed.`,
 		Operations.Cancel)
 	return cmd
 }

@@ -26,14 +26,14 @@ type personFacts struct {
 func (p *Program) Person() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "person NUMBER",
-		Short: "Show what all runs sent to one number, and why it is not sent to",
+		Short: "Show what all runs sent to one number, and why it is skipped",
 		Long: `Shows the rows of one number in all runs, the newest runs first, and its entries on the suppression list.
 An erased number has no rows.`,
 		Example: "  campaignd person +2348031234567\n  campaignd person +2348031234567 --limit 1000 -o json",
 		Args:    OneArgument("NUMBER", "+2348031234567"),
 	}
-	limit := cmd.Flags().Int("limit", 100, "show the rows of the newest runs up to so many, at most 1000")
-	after := cmd.Flags().Int64("after", 0, "go on at the next that the page before ended with")
+	limit := cmd.Flags().Int("limit", 100, "number of rows to show, newest runs first, at most 1000")
+	after := cmd.Flags().Int64("after", 0, "continue where the previous page stopped (its next)")
 	o := AddOutput(cmd)
 	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

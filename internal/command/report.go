@@ -19,18 +19,19 @@ func (p *Program) Report() *cobra.Command {
 	var excel, against, audit bool
 	cmd := &cobra.Command{
 		Use:   "report RUN",
-		Short: "Print what became of a run: totals, or every row of its list",
-		Long: `Prints the figures of a run (table, json) or one line per row of its list, in its order (csv). RUN is what
-"campaignd runs" prints, its number, or latest. The command also works while the run is sending.
+		Short: "Print the results of a run: totals, or every row of its list",
+		Long: `Prints the figures of a run (table, json) or one line per row of its list, in list order (csv). RUN is an id as
+"campaignd runs" prints it, its number, or latest. The command also works while the run is sending.
 
---against-service also asks the service what it counted of the run's template on each UTC day, and says of every difference what
-its likely cause is. It changes nothing at the service, which counts the last 90 days; what it cannot tell is said in a sentence.
+--against-service also fetches what the service counted for the run's template on each UTC day, and gives the likely cause
+of every difference. It changes nothing at the service, which keeps counts for the last 90 days. Whatever the service cannot
+report is stated in a sentence.
 
---html writes FILE for people, to send by mail, open in a browser or print: totals and plots on one page of A4, without a phone
-number, without script and without a request to anywhere. It replaces an .html file; "-" is the standard output. A report of
-more than 100,000 rows has its audit with --audit, which reads the list.
+--html writes FILE for people to mail, open in a browser or print: totals and plots on one A4 page, without phone numbers,
+without script and without any request. It replaces an existing .html file; "-" is standard output. For reports of more than
+100,000 rows the audit is included only with --audit, because it reads the whole list.
 
---excel writes the CSV so that Excel opens it by a double click: with a byte order mark, the delimiter of the list, and long
+--excel writes a CSV that Excel opens with a double click: with a byte order mark, the list's own delimiter, and long
 numbers as text.`,
 		Example: `  campaignd report latest
   campaignd report spring-sale-3 --format json

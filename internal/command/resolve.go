@@ -24,13 +24,14 @@ func (p *Program) Resolve() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resolve RUN [--unknown resend|keep]",
 		Short: "Show the rows that may or may not have been sent, and decide what to do about them",
-		Long: `A row whose answer never came is in doubt. If no webhook proves it before its window is over, it ends as unknown.
-This command prints the evidence. With --unknown resend the unknown rows go into a follow-up run (a recipient who got the
-first message then gets a second one); with --unknown keep they stay as they are. Rows that the service answered with a success
-without an id are not among them: only follow-up --where unknown=accepted_no_id (or =not_the_service) sends those again.
+		Long: `A row whose answer never arrived is in doubt. If no webhook settles it before its window is over, it becomes
+unknown. This command prints the evidence. With --unknown resend the unknown rows go into a follow-up run (a
+recipient who did get the first message gets a second one); with --unknown keep they stay as they are. Rows that the
+service answered with a success but without an id are not included: only follow-up --where unknown=accepted_no_id
+(or =not_the_service) sends those again.
 
-After the ledger went back in time, resend waits until the service has posted the lost events again (webhooks replay): they prove
-who got the message. --not-replayed sends without them, and the log of actions keeps that.`,
+After the ledger went back in time, resend waits until the service has posted the lost events again (webhooks replay),
+because they prove who got the message. --not-replayed sends without them; the log of actions records that.`,
 		Example: `  campaignd resolve latest
   campaignd resolve spring-sale-3 --unknown resend
   campaignd resolve spring-sale-3 --unknown keep`,

@@ -23,7 +23,7 @@ import (
 func (p *Program) Suppressions() *cobra.Command {
 	return Group(&cobra.Command{
 		Use:   "suppressions",
-		Short: "Keep the list of numbers that must not be sent to",
+		Short: "Manage the list of numbers that must not be sent to",
 		Long: `A number that opts out (STOP, a button, the service's refusal) is added to this list by itself. The scope marketing blocks
 marketing templates, all blocks every template, unreachable blocks every template until a date. An opt-out covers every company of
 the service, or with suppressions.scope: company in the configuration only the company whose message it answers.`,
@@ -74,7 +74,7 @@ func (p *Program) cmdSuppressionsRemove() *cobra.Command {
 	var scope string
 	cmd := &cobra.Command{
 		Use:   "remove NUMBER...",
-		Short: "Take numbers off the list",
+		Short: "Remove numbers from the list",
 		Long: `Takes numbers off the list, from every scope unless --scope names one. A recipient who opted out may be sent marketing
 again only after a new opt-in.`,
 		Example: "  campaignd suppressions remove +2348031234567\n  campaignd suppressions remove +2348031234567 --scope unreachable",

@@ -17,7 +17,7 @@ func (p *Program) Why() *cobra.Command {
 	var to string
 	cmd := &cobra.Command{
 		Use:   "why RUN | CONNECTION",
-		Short: "Say what a run, a recipient or a number is waiting for now",
+		Short: "Show what a run, a recipient or a number is waiting for",
 		Long: `Says what the run waits for, how many rows wait for what and when each is free, what limits each of its connections, and when
 the last row will be sent at the present rate. With --to it says what one recipient waits for, and of an opt-out the
 company and the source. With the id of a connection instead of a run it says what limits that number, over all
