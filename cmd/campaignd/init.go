@@ -50,7 +50,7 @@ never overwritten: if one exists, nothing is written.`,
 			return p.writeDraft(cmd.Context(), folder, from, file.Draft{Template: template, Language: language})
 		},
 	}
-	cmd.Flags().StringVar(&from, "from", "", "your list, for which a campaign is written")
+	cmd.Flags().StringVar(&from, "from", "", "your own list, to write a campaign for")
 	cmd.Flags().StringVar(&template, "template", "", "the template of this campaign")
 	cmd.Flags().StringVar(&language, "language", "", "the language of the template (default: the one that the service lists, else en_US)")
 	return cmd

@@ -21,8 +21,7 @@ import (
 )
 
 // anotherRun is the help of --new.
-const anotherRun = "launch another run although an earlier one of the campaign has this list, or numbers of it, " +
-	"or its schedule sends it later"
+const anotherRun = "launch another run even if the campaign already has one for this list or its numbers, or its schedule will send it"
 
 func (p *program) cmdRun() *cobra.Command {
 	var o daemon.RunOptions
