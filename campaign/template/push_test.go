@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"campaignd/campaign"
 	"campaignd/campaign/file"
 	"campaignd/internal/messaging"
 )
@@ -20,14 +19,17 @@ type account struct {
 	library  []messaging.TemplateRecord // nil: not offered
 	refuse   map[string]*messaging.Error
 	calls    []string
+	asked    []string // for which connection the templates were, and what was searched in whose library
 	uploaded string
 }
 
-func (a *account) Templates(context.Context, string) ([]messaging.TemplateRecord, error) {
+func (a *account) Templates(_ context.Context, c string) ([]messaging.TemplateRecord, error) {
+	a.asked = append(a.asked, c)
 	return a.listed, nil
 }
 
-func (a *account) TemplateLibrary(_ context.Context, _, search string) ([]messaging.TemplateRecord, error) {
+func (a *account) TemplateLibrary(_ context.Context, c, search string) ([]messaging.TemplateRecord, error) {
+	a.asked = append(a.asked, c+" "+search)
 	if a.library == nil {
 		return nil, messaging.ErrNotOffered
 	}
@@ -51,9 +53,9 @@ func (a *account) CreateTemplate(_ context.Context, c string, t messaging.Templa
 	return t, nil
 }
 
-func (a *account) EditTemplate(_ context.Context, _, id string, parts []messaging.Component, category string) (
+func (a *account) EditTemplate(_ context.Context, c, id string, parts []messaging.Component, category string) (
 	messaging.TemplateRecord, error) {
-	a.calls = append(a.calls, fmt.Sprintf("edit %s %d %s", id, len(parts), category))
+	a.calls = append(a.calls, fmt.Sprintf("edit %s %s %d %s", c, id, len(parts), category))
 	for i := range a.listed {
 		if t := &a.listed[i]; t.ID == id {
 			if parts != nil {
@@ -114,7 +116,7 @@ func TestASecondPushChangesNothing(t *testing.T) {
 	}
 	files["sale.en_US.yaml"] = strings.Replace(withMedia, "new offers", "best offers", 1)
 	got, want := words(a.pushed(t, files)), []string{"sale edited PENDING"}
-	if !reflect.DeepEqual(got, want) || a.calls[1] != "edit tpl_1 4 " {
+	if !reflect.DeepEqual(got, want) || a.calls[1] != "edit conn_1 tpl_1 4 " {
 		t.Errorf("the third push: got %q by %q, want %q", got, a.calls, want)
 	}
 }
@@ -188,39 +190,5 @@ func TestALibraryTemplateIsComparedWithTheLibrary(t *testing.T) {
 	fault := (*file.Error)(nil)
 	if !errors.As(err, &fault) || !strings.Contains(err.Error(), `yaml:3:1: libraryName: the library has no template "delivery"`) {
 		t.Errorf("got %v, want the fault at its line", err)
-	}
-}
-
-// runs are those of a ledger.
-type runs []campaign.Run
-
-func (r runs) Runs(context.Context, campaign.RunFilter) ([]campaign.Run, error) {
-	return append([]campaign.Run{}, r...), nil
-}
-
-func TestAnEditOfAnApprovedTemplateStopsItsRuns(t *testing.T) {
-	a := &account{}
-	a.pushed(t, map[string]string{"sale.en_US.yaml": good})
-	all, err := ReadFolder(folder(t, map[string]string{"sale.en_US.yaml": strings.Replace(good, "Bye", "Ciao", 1)}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	run := func(name, language, connection string, wanted campaign.Wanted) campaign.Run {
-		return campaign.Run{No: 1, Campaign: name, Template: "sale", Language: language, Wanted: wanted, State: campaign.Running,
-			Definition: []byte("name: " + name + "\nconnections: [" + connection + "]\ntemplate: {name: sale, language: en_US}\n" +
-				"recipients: {file: list.csv, columns: {to: phone}}\n")}
-	}
-	ledger := runs{run("stopped", "en_US", "conn_2", campaign.WantRun), run("french", "fr", "conn_1", campaign.WantRun),
-		run("elsewhere", "en_US", "conn_9", campaign.WantRun), run("cancelled", "en_US", "conn_1", campaign.WantCancel)}
-	for status, want := range map[string]int{"APPROVED": 1, "REJECTED": 0, "PAUSED": 0} {
-		a.listed[0].Status = status
-		compared, err := Compare(t.Context(), a, "conn_1", all)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := StoppedBy(t.Context(), ledger, []string{"conn_1", "conn_2"}, compared)
-		if err != nil || len(got) != want || want == 1 && got[0].Campaign != "stopped" {
-			t.Errorf("%s: got %+v and %v, want %d runs", status, got, err, want)
-		}
 	}
 }

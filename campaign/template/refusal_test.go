@@ -34,7 +34,7 @@ func TestACategoryAloneIsEditedAlone(t *testing.T) {
 	a.pushed(t, map[string]string{"sale.en_US.yaml": good})
 	a.listed[0].Status, a.calls = "REJECTED", nil
 	a.pushed(t, map[string]string{"sale.en_US.yaml": strings.Replace(good, "MARKETING", "UTILITY", 1)})
-	if want := []string{"edit tpl_1 0 UTILITY"}; !reflect.DeepEqual(a.calls, want) {
+	if want := []string{"edit conn_1 tpl_1 0 UTILITY"}; !reflect.DeepEqual(a.calls, want) {
 		t.Errorf("got %q, want %q", a.calls, want)
 	}
 }
