@@ -24,3 +24,23 @@ func TestALiftCountsFromItsFirstReceipt(t *testing.T) {
 		}
 	}
 }
+
+func TestAnEventHasItsOwnTimeUnlessItsClockIsWrong(t *testing.T) {
+	t.Parallel()
+	received := time.Date(2026, 3, 2, 13, 0, 0, 700e6, time.FixedZone("", 3600))
+	for _, c := range []struct {
+		own, want time.Time
+		clamped   bool
+	}{
+		{time.Time{}, received, false},
+		{received.Add(-240 * time.Hour), received.Add(-240 * time.Hour), false},
+		{received.Add(time.Second), received.Add(time.Second), false},
+		{received.Add(5 * time.Minute), received.Add(5 * time.Minute), false},
+		{received.Add(5*time.Minute + 1), received, true},
+	} {
+		at, clamped := EventTime(c.own, received)
+		if !at.Equal(c.want) || clamped != c.clamped || at.Location() != time.UTC {
+			t.Errorf("an event of %v, received %v: got %v, %v; want %v in UTC, %v", c.own, received, at, clamped, c.want, c.clamped)
+		}
+	}
+}
