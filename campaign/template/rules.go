@@ -163,8 +163,9 @@ func judgeBody(c messaging.Component, code bool, path string, say sayer) {
 	case adjacent.MatchString(text):
 		say(path, codeBody, "two variables have no text between them", "write words between them, or make them one variable")
 	}
-	if !code && len(numbers) > 0 && (strings.HasPrefix(text, "{{") || strings.HasSuffix(text, "}}")) {
-		say(path, codeEdge, "the text begins or ends with a variable", "write words before the first and after the last variable")
+	// Punctuation after the last variable is no text for the platform (2388299).
+	if !code && len(numbers) > 0 && (strings.HasPrefix(text, "{{") || strings.HasSuffix(strings.TrimRightFunc(text, isEnding), "}}")) {
+		say(path, codeEdge, "the text begins or ends with a variable", "write words before the first and after the last variable; punctuation does not count")
 	}
 	if words, least := countWords(rest), 2*len(numbers)+1; len(numbers) > 0 && words < least {
 		say(path, codeWords, fmt.Sprintf("%s beside %s; at least %d are wanted", sentence.Count(words, "word", "words"),
@@ -176,6 +177,11 @@ func judgeBody(c messaging.Component, code bool, path string, say sayer) {
 			fmt.Sprintf("the reviewer needs one example of each of %s", sentence.Count(n, "variable", "variables")),
 			"write `example: {body_text: [[...]]}` with a value for each")
 	}
+}
+
+// isEnding reports whether a rune may end a sentence without being a word of it.
+func isEnding(r rune) bool {
+	return r != '}' && (unicode.IsSpace(r) || unicode.IsPunct(r) || unicode.IsSymbol(r))
 }
 
 // countWords counts the words of a text, which have a letter or a digit.

@@ -3,6 +3,7 @@ package wording
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -176,6 +177,9 @@ func holdEnd(h campaign.Hold) string {
 	event := endingEvents[h.Scope]
 	if event == "" || h.Source != campaign.HoldByEvent && messaging.EndOf(h.Reason) == messaging.EndedByOperator {
 		return "only an operator ends it, when its cause is gone: " + command
+	}
+	if h.Scope == campaign.HoldConnection && slices.Contains(messaging.TokenCodes, h.Reason) {
+		event += ", or over the Cloud API another token in the account's token_file,"
 	}
 	return event + " ends it; " + command + " ends it earlier"
 }

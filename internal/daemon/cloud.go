@@ -130,7 +130,37 @@ func (d *Daemon) renewCloud(c *config.Config) {
 			d.log.Warn("the new token of an account is not used", "account", a.ID, "err", err)
 		} else if changed {
 			d.log.Info("the token of an account was read again", "account", a.ID)
+			d.liftTokenHolds("a new token of account "+a.ID, func(account string) bool { return account == a.ID })
 		}
+	}
+}
+
+// liftTokenHolds ends the holds of the numbers of these accounts that another token may mend: the
+// platform has no event that would. It is called when a token has changed, and at the start,
+// because it may have changed while no process ran. If the token is no better, the next refusal
+// begins the hold again, and its row stays queued. who is named in the history.
+func (d *Daemon) liftTokenHolds(who string, renewed func(account string) bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	holds, err := d.ledger.Holds(ctx, false)
+	var lifts []campaign.Lift
+	for _, h := range holds {
+		if h.Scope != campaign.HoldConnection || h.Manual || !slices.Contains(messaging.TokenCodes, h.Reason) {
+			continue
+		}
+		if account := d.client.Cloud.Owner(h.ID); account != "" && renewed(account) {
+			lifts = append(lifts, campaign.Lift{Scope: h.Scope, ID: h.ID, Reason: h.Reason, At: time.Now(),
+				By: campaign.HoldByOperator, Who: who})
+		}
+	}
+	if err == nil && len(lifts) > 0 {
+		_, err = d.ledger.LiftHolds(ctx, lifts)
+	}
+	for _, l := range lifts {
+		d.log.Info("a hold is lifted, since the token was read again", "connection", l.ID, "code", l.Reason)
+	}
+	if err != nil {
+		d.log.Warn("the holds that a new token may end stay: `campaignd holds lift` ends them", "err", err)
 	}
 }
 

@@ -159,6 +159,9 @@ func open(ctx context.Context, cfg *config.Config, o Options) (_ *Daemon, err er
 	if cfg.Role == config.RoleIntake {
 		return d, nil
 	}
+	if d.client.Cloud != nil {
+		d.liftTokenHolds("the start of a process", func(string) bool { return true })
+	}
 	return d, d.openWire(ctx)
 }
 

@@ -49,6 +49,9 @@ type Reading struct {
 	// CodeDecides means that a code of the platform's table is a refusal whatever the HTTP status,
 	// except the codes that only say that something failed (docs/cloud.md#errors).
 	CodeDecides bool
+	// IDs are ids of the configuration, such as that of an account. They stay readable in prose,
+	// where other runs of digits may be phone numbers and are masked.
+	IDs []string
 	// RetryAfter is the header with the time to wait. Default Retry-After.
 	RetryAfter string
 }

@@ -87,7 +87,7 @@ func (a *Answer) NoID() *Error {
 // refusal classifies an answer outside 2xx by the code table.
 func (r *Reading) refusal(a *Answer, key string) *Error {
 	e := &Error{Status: a.Status, RequestID: a.RequestID(), Err: a.Err}
-	body := e.read(a.Body, key)
+	body := e.read(a.Body, key, r.IDs)
 	e.Wait = RetryAfter(a.Header)
 	if Doubtful(a.Status) && !r.proves(e, body) {
 		e.Proof = Doubt
@@ -203,8 +203,10 @@ func (e *Error) row(b refusalBody) row {
 }
 
 // read fills e from the body of a failure: {error, message, meta} (docs/service.md#error-object).
-// It also reads the platform's own error object, {error: {code, message, fbtrace_id}}.
-func (e *Error) read(body []byte, key string) (b refusalBody) {
+// It also reads the platform's own error object, {error: {code, message, error_subcode,
+// error_data: {details}, error_user_title, error_user_msg, fbtrace_id}}: only these parts say which
+// of the many faults of one code it is. ids stay readable.
+func (e *Error) read(body []byte, key string, ids []string) (b refusalBody) {
 	v, err := rawjson.Parse(body)
 	if err != nil || !v.IsObject() {
 		return b
@@ -216,7 +218,7 @@ func (e *Error) read(body []byte, key string) (b refusalBody) {
 		case "error":
 			if m.Val.IsObject() {
 				b.code = e.readMeta(m.Val) || b.code
-				message = m.Val.Get("message").Text()
+				message = e.platformProse(m.Val)
 			} else {
 				e.Code = Token(m.Val.Text())
 			}
@@ -229,8 +231,23 @@ func (e *Error) read(body []byte, key string) (b refusalBody) {
 	if key != "" {
 		message = strings.ReplaceAll(message, key, secret.Hidden)
 	}
-	e.Message = Scrub(message, maxMessage)
+	e.Message = scrub(message, maxRefusal, ids)
 	return b
+}
+
+// platformProse joins what the platform says of a refusal, without repetitions. Each part is cut,
+// so that a long one leaves room for the others.
+func (e *Error) platformProse(v rawjson.Value) string {
+	all := sentence.Clip(v.Get("message").Text(), maxRefusal/3)
+	if e.Subcode != 0 {
+		all += fmt.Sprintf(" (subcode %d)", e.Subcode)
+	}
+	for _, part := range []string{v.Get("error_data").Get("details").Text(), v.Get("error_user_title").Text(), v.Get("error_user_msg").Text()} {
+		if part = sentence.Clip(strings.TrimSpace(part), maxRefusal/3); part != "" && !strings.Contains(all, part) {
+			all += ": " + part
+		}
+	}
+	return strings.TrimPrefix(all, ": ")
 }
 
 func (e *Error) readMeta(v rawjson.Value) (code bool) {
@@ -268,8 +285,11 @@ func Token(s string) string {
 	}, sentence.Clip(s, 128))
 }
 
-// maxMessage is the longest prose that is kept, in bytes.
-const maxMessage = 300
+// The longest prose of a refusal that is kept, and of anything else, in bytes.
+const (
+	maxRefusal = 600
+	maxMessage = 300
+)
 
 // Doubtful reports whether a status proves nothing, whatever code the body has: the fault may have
 // come after the platform accepted the message.

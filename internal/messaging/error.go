@@ -120,7 +120,7 @@ type Error struct {
 	// Code is the stable `error` of the service, or a code of this package: time_out, reset,
 	// not_connected, accepted_no_id, http_502 and others. Sentence explains each.
 	Code string
-	// Message is prose of at most 300 bytes that is safe to show.
+	// Message is prose of at most 600 bytes that is safe to show.
 	Message string
 	// Class is meta.errorClass.
 	Class string

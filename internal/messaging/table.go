@@ -300,6 +300,10 @@ func rowOf(code string) row {
 // EndOf returns what ends the hold of a code, which has one of the forms of Sentence.
 func EndOf(code string) EndedBy { return rowOf(code).EndedBy }
 
+// TokenCodes are the codes of the platform that another access token may mend: it is invalid or has
+// expired, or it lacks a permission (docs/cloud.md#errors).
+var TokenCodes = []string{"0", "3", "10", "190", "200"}
+
 // Failure is what a failed status means beyond its own delivery. It has no Action, because a
 // message that failed is never sent again.
 type Failure struct {

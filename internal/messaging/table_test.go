@@ -260,8 +260,37 @@ func TestProseOfARefusalIsSafeToShow(t *testing.T) {
 			t.Errorf("got %q, want it without %q", s, bad)
 		}
 	}
-	if len(e.Message) > 300 || !strings.Contains(e.Message, "No route to") {
-		t.Errorf("got %d bytes: %q; want at most 300, with the prose", len(e.Message), e.Message)
+	if len(e.Message) > 600 || !strings.Contains(e.Message, "No route to") {
+		t.Errorf("got %d bytes: %q; want at most 600, with the prose", len(e.Message), e.Message)
+	}
+}
+
+// A refused template has code 100 whatever its fault: the subcode, the title and the message of the
+// answer say which (the platform's error page, and its public reports of template refusals).
+func TestARefusalSaysWhatThePlatformSays(t *testing.T) {
+	for _, tt := range []struct{ body, want string }{
+		{`{"error":{"message":"Invalid parameter","type":"OAuthException","code":100,"error_subcode":2388024,"is_transient":false,` +
+			`"error_user_title":"Content in this language already exists","error_user_msg":"There is already English (US) content for this ` +
+			`template. You can create a new template and try again.","fbtrace_id":"A1"}}`,
+			"Invalid parameter (subcode 2388024): Content in this language already exists: There is already English (US) content for this " +
+				"template. You can create a new template and try again."},
+		{`{"error":{"message":"Invalid parameter","code":100,"error_subcode":2388299,"error_user_title":"Leading or trailing params",` +
+			`"error_user_msg":"Variables can't be at the start or end of the template."}}`,
+			"Invalid parameter (subcode 2388299): Leading or trailing params: Variables can't be at the start or end of the template."},
+		{`{"error":{"message":"(#132012) Parameter format does not match format in the created template","code":132012,` +
+			`"error_data":{"messaging_product":"whatsapp","details":"header: Format mismatch, expected IMAGE, received UNKNOWN"}}}`,
+			"(#132012) Parameter format does not match format in the created template: header: Format mismatch, expected IMAGE, received UNKNOWN"},
+		{`{"error":{"message":"(#100) x","code":100,"error_data":{"details":"x"},"error_user_title":"x"}}`, "(#100) x"},
+		{`{"error":{"message":"Object with ID '300000000000001' or 4915146710000 does not exist","code":100,"error_data":{"details":7}}}`,
+			"Object with ID '300000000000001' or 49151•••0000 does not exist"},
+		{`{"error":{"code":100,"error_user_msg":"` + strings.Repeat("long ", 99) + `","error_data":{"details":"short"}}}`,
+			"short: " + strings.TrimSpace(strings.Repeat("long ", 40))},
+	} {
+		reading := Reading{CodeDecides: true, IDs: []string{"300000000000001"}}
+		e := reading.refusal(&Answer{Status: 400, Header: http.Header{}, Body: []byte(tt.body)}, "")
+		if e.Message != tt.want {
+			t.Errorf("%s:\ngot  %q\nwant %q", tt.body, e.Message, tt.want)
+		}
 	}
 }
 

@@ -164,16 +164,49 @@ func (c *cloudWriter) translated() []byte {
 	}
 	e := map[string]any{"message": in.Message, "type": "OAuthException", "code": cloudCodes[code],
 		"fbtrace_id": c.Header().Get("X-Request-Id")}
+	if in.Meta == nil && cloudCodes[code] == 100 {
+		refusedTemplate(e, cloudSubcodes[code], in.Message)
+	}
 	if in.Meta != nil {
 		e["code"] = in.Meta.Code
 		e["message"] = "(#" + strconv.Itoa(in.Meta.Code) + ") " + area.TitleOf(in.Meta.Code)
 		if in.Meta.Subcode != 0 {
 			e["error_subcode"] = in.Meta.Subcode
 		}
-		e["error_data"] = map[string]string{"messaging_product": "whatsapp", "details": in.Message}
+		if in.Meta.ErrorClass == "template" && in.Meta.Code > lastSendCode {
+			e["code"] = 100
+			refusedTemplate(e, in.Meta.Code, in.Message)
+		} else {
+			e["error_data"] = map[string]string{"messaging_product": "whatsapp", "details": in.Message}
+		}
 	}
 	return mustJSON(map[string]any{"error": e})
 }
+
+// lastSendCode is above every code of a refused message. The faults of templates have their own
+// figures, which the platform gives as subcodes.
+const lastSendCode = 2_000_000
+
+// refusedTemplate gives a refusal the form of a template's: always code 100 with the same message,
+// and the fault in the subcode, a title and a message for the user.
+func refusedTemplate(e map[string]any, subcode int, prose string) {
+	title := "The template is not valid"
+	if known, ok := cloudTitles[subcode]; ok {
+		title = known
+	}
+	e["message"], e["error_user_title"], e["error_user_msg"] = "Invalid parameter", title, prose
+	if subcode != 0 {
+		e["error_subcode"] = subcode
+	}
+}
+
+// cloudSubcodes and cloudTitles are the platform's subcodes of refused templates that are publicly
+// reported.
+var (
+	cloudSubcodes = map[string]int{"template_exists": 2388024}
+	cloudTitles   = map[int]string{2388024: "Content in this language already exists", 2388299: "Leading or trailing parameters are not allowed",
+		2388072: "The parameters are not numbered one after the other"}
+)
 
 // cloudCodes are the platform's codes for refusals that the service makes itself.
 var cloudCodes = map[string]int{"recipient_is_sender": 131021, "connection_not_found": 131009, "account_deactivated": 131031,

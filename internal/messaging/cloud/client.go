@@ -157,8 +157,24 @@ func (c *Client) call(ctx context.Context, timeout time.Duration, account string
 
 // refused classifies an answer outside 2xx.
 func (c *Client) refused(a *messaging.Answer, account string) *messaging.Error {
-	reading := messaging.Reading{CodeDecides: true}
+	reading := messaging.Reading{CodeDecides: true, IDs: c.ids()}
 	return reading.Refusal(a, c.token(account))
+}
+
+// ids are the ids of the accounts, their apps and the numbers, which an operator has to recognise.
+func (c *Client) ids() (all []string) {
+	for i := range c.o.Accounts {
+		all = append(all, c.o.Accounts[i].ID, c.o.Accounts[i].App)
+	}
+	for id := range c.named {
+		all = append(all, id)
+	}
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for _, l := range c.lines {
+		all = append(all, l.id)
+	}
+	return all
 }
 
 // pages returns every record of a listing, and how many calls it took. A listing whose cursor has

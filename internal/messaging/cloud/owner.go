@@ -154,6 +154,18 @@ func (c *Client) Owned() []string {
 	return c.owners.connections
 }
 
+// Owner returns the account of a connection; "" if none is known.
+func (c *Client) Owner(connection string) (account string) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for id, owner := range c.owners.accounts {
+		if c.connection(id) == connection {
+			return owner
+		}
+	}
+	return ""
+}
+
 // Recall takes over the last listings of the numbers that the shelf has, however old, so that whose
 // they are is known also while the platform is away.
 func (c *Client) Recall(ctx context.Context) error {

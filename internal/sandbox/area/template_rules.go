@@ -158,7 +158,7 @@ func judgeBody(part Component, category string) *Refusal {
 	switch {
 	case n > 0 && words < 2*n+1:
 		return refuseTemplate(codeFewWords, fmt.Sprintf("body: %d variables need at least %d other words.", n, 2*n+1))
-	case category != "AUTHENTICATION" && (strings.HasPrefix(text, "{{") || strings.HasSuffix(text, "}}")):
+	case category != "AUTHENTICATION" && (strings.HasPrefix(text, "{{") || strings.HasSuffix(strings.TrimRight(text, " .,!?…:;)\"'"), "}}")):
 		return refuseTemplate(codeEdge, "body begins or ends with a variable.")
 	}
 	return nil
