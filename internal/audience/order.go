@@ -111,7 +111,7 @@ func (l *list) keep(s *shards, o *commerce.Order, err error, wanted func(*commer
 	case err != nil:
 		return l.unread(err)
 	case o.Customer == nil || o.Customer.ID == "":
-		if wanted(o) {
+		if _, known := l.removed[keyOf(o.ID)]; !known && wanted(o) { // once however often it is read
 			l.counts.NoCustomer++
 		}
 		l.remove(o.ID)
@@ -149,7 +149,8 @@ func (l *list) paidOrders(ctx context.Context, client *commerce.Client, oldest t
 		if at.IsZero() {
 			at = p.CreatedAt.Time
 		}
-		if id := p.OrderID(); id != "" && p.Status == "paid" && !at.Before(oldest) {
+		inbound := p.Type == "" || p.Type == "inbound" // the parameter that asks for them may have another name
+		if id := p.OrderID(); id != "" && p.Status == "paid" && inbound && !at.Before(oldest) {
 			paid[keyOf(id)] = struct{}{}
 		}
 	}
