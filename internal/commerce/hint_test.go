@@ -31,6 +31,7 @@ func TestAnEventNamesItsOrder(t *testing.T) {
 		{"payment.received", `{"id":"p","updated_at":"2027-01-01T00:00:00Z","metadata":{"order_id":"01J"}}`, Hint{"01J", changed}, true},
 		{"payment.received", `{"id":"p","metadata":[]}`, Hint{}, false},
 		{"stock.updated", `{"id":"v"}`, Hint{}, false},
+		{"orders.exported", `{"id":"x","metadata":{}}`, Hint{}, false},
 		{"order.created", `{"id":"../admin"}`, Hint{}, false},
 		{"order.created", `{"id":7}`, Hint{}, false},
 		{"order.created", `[]`, Hint{}, false},
