@@ -244,8 +244,8 @@ func TestAPollIsReadUpToNow(t *testing.T) {
 	})
 }
 
-// Orders count for the rule's time after the last message, which may prove accepted three days after
-// the end of its run.
+// Orders count for the rule's time after the last message, which may prove accepted three days
+// after the end of its run.
 func TestARunIsCountedForDaysAfterItsEnd(t *testing.T) {
 	const day = 24 * time.Hour
 	for _, c := range []struct {
