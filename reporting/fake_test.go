@@ -96,6 +96,15 @@ func (m *memory) Lines(context.Context, campaign.RunNo) iter.Seq2[campaign.Line,
 	}
 }
 
+func (m *memory) SelectLines(_ context.Context, _ campaign.RunNo, f campaign.LineFilter, _ int64, n int) (page []campaign.Line, _ int64, _ error) {
+	for i := range m.lines {
+		if f.Selects(&m.lines[i]) && len(page) < n {
+			page = append(page, m.lines[i])
+		}
+	}
+	return page, 0, nil
+}
+
 func (m *memory) Audit(_ context.Context, _ campaign.RunNo, limit int) ([]campaign.Problem, campaign.AuditCounts, error) {
 	m.reads++
 	counts := campaign.AuditCounts{Rows: int64(len(m.lines)), Statuses: map[campaign.Status]int64{}, Problems: int64(len(m.problems))}

@@ -2,15 +2,19 @@ package reporting
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"campaignd/campaign"
 	"campaignd/campaign/conversion"
 	"campaignd/campaign/file"
 	"campaignd/campaign/wording"
+	"campaignd/internal/messaging"
 )
 
 // Report is a run in figures. Scripts rely on its JSON
@@ -27,7 +31,10 @@ type Report struct {
 	Failed map[string]int64 `json:"failed"`
 	// Refused counts by the service's error code.
 	Refused map[string]int64 `json:"refused"`
-	Funnel  Funnel           `json:"funnel"`
+	// Explanations have, by code of Refused, what was said of a row with the code, if it was found in a
+	// few milliseconds.
+	Explanations map[string]string `json:"explanations,omitempty"`
+	Funnel       Funnel            `json:"funnel"`
 	// Responses are the replies and opt-outs after its messages (docs/protocol.md#responses); nil if
 	// the run began before the ledger kept them.
 	Responses *campaign.Responses `json:"responses,omitempty"`
@@ -141,6 +148,9 @@ func Build(ctx context.Context, l campaign.ReportLedger, run campaign.Run) (*Rep
 			r.Refused[codeOr(reason)] += t.N
 		}
 	}
+	if r.Explanations, err = explanations(ctx, l, run.No, r.Refused); err != nil {
+		return nil, fmt.Errorf("report of run %s: %w", run.ID(), err)
+	}
 	segments, err := l.SegmentStates(ctx, run.No)
 	if err != nil {
 		return nil, fmt.Errorf("report of run %s: %w", run.ID(), err)
@@ -156,6 +166,33 @@ func Build(ctx context.Context, l campaign.ReportLedger, run campaign.Run) (*Rep
 		return nil, fmt.Errorf("report of run %s: %w", run.ID(), err)
 	}
 	return r, r.convert(ctx, l, run, segments)
+}
+
+// mostExplained bounds the codes whose rows explanations looks for, about 8 ms each.
+const mostExplained = 3
+
+// explanations returns what was said of one row of each of the most frequent codes. The sentence of
+// a code is the same for each of its causes; only the answer says which value, template or setting
+// is at fault.
+func explanations(ctx context.Context, l campaign.ReportLedger, no campaign.RunNo, refused map[string]int64) (map[string]string, error) {
+	codes := slices.SortedFunc(maps.Keys(refused), func(a, b string) int {
+		return cmp.Or(cmp.Compare(refused[b], refused[a]), cmp.Compare(a, b))
+	})
+	var said map[string]string
+	for _, code := range codes[:min(len(codes), mostExplained)] {
+		page, _, err := l.SelectLines(ctx, no, campaign.LineFilter{Status: campaign.Refused, Code: code}, 0, 1)
+		if err != nil {
+			return nil, err
+		}
+		if len(page) == 0 || page[0].Note == "" || page[0].Note == messaging.Sentence(code) {
+			continue
+		}
+		if said == nil {
+			said = map[string]string{}
+		}
+		said[code] = page[0].Note
+	}
+	return said, nil
 }
 
 // Unresolved counts the rows that are unsent or uncertain: queued, sending, in_doubt and unknown.

@@ -32,7 +32,7 @@ func (r *Report) Table(w io.Writer, width int) error {
 	page.holds(r)
 	page.totals(r)
 	page.reasons("skipped", r.Skipped, func(reason string) string { return campaign.SkipReason(reason).Sentence() })
-	page.reasons("refused by the service", r.Refused, CodeSentence)
+	page.reasons("refused by the service", r.Refused, r.RefusalSentence)
 	page.reasons("failed on the way", r.Failed, CodeSentence)
 	page.funnel(r)
 	page.responses(r)
@@ -159,6 +159,14 @@ func (p page) moved(r *Report) {
 	if len(lines) > 0 {
 		p.block("moved between connections", lines)
 	}
+}
+
+// RefusalSentence is CodeSentence of a code of Refused, with the answer of one such row.
+func (r *Report) RefusalSentence(code string) string {
+	if said := r.Explanations[code]; said != "" {
+		return CodeSentence(code) + ", for example: " + said
+	}
+	return CodeSentence(code)
 }
 
 // CodeSentence says what a code of Failed or Refused means.

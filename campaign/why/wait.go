@@ -230,6 +230,8 @@ func ExplainRecipient(ctx context.Context, l RowLedger, run campaign.Run, h Hold
 		err = r.suppressed(ctx, l, key, scope, now)
 	case line.Status == campaign.Skipped && line.Reason == string(campaign.SentBefore):
 		err = r.sentBefore(ctx, l, run.No, line.Seq)
+	case line.Status == campaign.Refused && line.Note != "":
+		r.Sentence += ": " + line.Note
 	case line.Status == campaign.Queued:
 		err = r.toBeSkipped(ctx, l, key, run.Marketing, h, now)
 	}

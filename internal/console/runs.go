@@ -190,7 +190,7 @@ func (v *visit) runView(ctx context.Context, id string) (out runView, err error)
 	out.Rate = pace(out.Why)
 	out.Bar, out.Funnel = barOf(out.Report), funnel(out.Report)
 	out.Failed = scaled(append(reasons(campaign.Failed, out.Report.Failed, reporting.CodeSentence),
-		reasons(campaign.Refused, out.Report.Refused, reporting.CodeSentence)...))
+		reasons(campaign.Refused, out.Report.Refused, out.Report.RefusalSentence)...))
 	out.Skipped = reasons(campaign.Skipped, out.Report.Skipped, func(s string) string { return campaign.SkipReason(s).Sentence() })
 	if run.State.Ended() {
 		out.Ended, out.Again = endOf(run, out.Report), out.choices(out.Report)

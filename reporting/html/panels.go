@@ -8,7 +8,6 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/plot"
-	"campaignd/reporting"
 )
 
 // mostLines is how many lines a breakdown has, and how many a story. Further ones are together in
@@ -87,7 +86,7 @@ func (m *maker) failed() panel {
 	}
 	var all []line
 	for code, n := range sums {
-		all = append(all, line{code, plot.Cell{Text: capital(reporting.CodeSentence(code)), Code: plot.Text(code, 32)}, n})
+		all = append(all, line{code, plot.Cell{Text: capital(plot.Text(m.Report.RefusalSentence(code), maxWords)), Code: plot.Text(code, 32)}, n})
 	}
 	p := panel{ID: "failed", Title: "Failed and refused, by code", Class: "w7", Sentence: "No message failed, and none was refused."}
 	return breakdown(p, "Rows that failed or were refused, by code", "Reason and code", plot.Failed, all)
