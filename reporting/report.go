@@ -31,8 +31,8 @@ type Report struct {
 	Failed map[string]int64 `json:"failed"`
 	// Refused counts by the service's error code.
 	Refused map[string]int64 `json:"refused"`
-	// Explanations have, by code of Refused, what was said of a row with the code, if it was found in a
-	// few milliseconds.
+	// Explanations have, by code of Refused, what was said of a row with the code, if it was found in
+	// a few milliseconds.
 	Explanations map[string]string `json:"explanations,omitempty"`
 	Funnel       Funnel            `json:"funnel"`
 	// Responses are the replies and opt-outs after its messages (docs/protocol.md#responses); nil if
