@@ -55,4 +55,16 @@ refuses "/config/ledger" -f "$ok" --set config.ledger=postgres://u:p@db/c
 refuses "/intake/replicas" -f "$ok" --set intake.replicas=1
 refuses "mode cluster needs secrets.ledger.name" -f "$ok" --set mode=cluster --set secrets.ledger.name=
 refuses "sandbox.enabled needs mode embedded" -f "$ok" --set mode=cluster --set sandbox.enabled=true
+refuses "/ingress/host" -f "$ok" --set ingress.enabled=true --set ingress.host=https://hooks.example.com/
+refuses "/istio/host" -f "$ok" --set istio.host=api.example.com:443
+refuses "/httpRoute/hostnames/0" -f "$ok" --set 'httpRoute.hostnames={Hooks_1}'
+refuses "/image/digest" -f "$ok" --set image.digest=latest
+refuses "sender.autoscaling.minReplicas is above maxReplicas" -f "$ok" --set sender.autoscaling.minReplicas=7
+refuses "intake.autoscaling.minReplicas is above maxReplicas" -f "$ok" --set intake.autoscaling.minReplicas=9
+refuses "/config/ledger_connections" -f "$ok" --set config.ledger_connections=5
 refuses "ingress.host is empty" -f "$ok" --set ingress.enabled=true
+if bin/helm template prod.eu "$chart" -f "$ok" >/dev/null 2>"$out/refused"; then
+	echo "the chart takes a release name with a dot, which no Service can have"
+	exit 1
+fi
+grep -qF "cannot name a Service" "$out/refused" || { cat "$out/refused"; exit 1; }

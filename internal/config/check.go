@@ -32,6 +32,7 @@ func (c *Config) Validate() error {
 		c.checkRedis(),
 		oneOf("role", string(c.Role), string(RoleAll), string(RoleIntake), string(RoleSender)),
 		c.checkReplicas(),
+		c.checkConnections(),
 		c.Service.check(),
 		c.Webhooks.check(),
 		c.checkSecrets(),
@@ -126,6 +127,13 @@ func shownAddress(s string) string {
 		return RedactURL(s)
 	}
 	return "***"
+}
+
+func (c *Config) checkConnections() error {
+	if n := c.LedgerConnections; n < 6 || n > 300 {
+		return fmt.Errorf("ledger_connections: %d is out of bounds; give 6 to 300, a third for each of sending, webhooks and reports", n)
+	}
+	return nil
 }
 
 func (c *Config) checkReplicas() error {

@@ -104,6 +104,10 @@ func TestEachBoundOfTheConfigurationIsChecked(t *testing.T) {
 		{"sending: {backoff: 10m}\n", "sending: {backoff: 0s}\n", "sending.backoff: 0s is out of bounds; give 1ms to 10m"},
 		{"sending: {in_flight: 1}\n", "sending: {in_flight: 0}\n", "sending.in_flight: 0 is out of bounds; give 1 to 10000"},
 		{"sending: {in_flight: 10000}\n", "sending: {in_flight: 10001}\n", "sending.in_flight: 10001 is out of bounds; give 1 to 10000"},
+		{"ledger_connections: 6\n", "ledger_connections: 5\n", "ledger_connections: 5 is out of bounds; give 6 to 300, " +
+			"a third for each of sending, webhooks and reports"},
+		{"ledger_connections: 300\n", "ledger_connections: 301\n", "ledger_connections: 301 is out of bounds; give 6 to 300, " +
+			"a third for each of sending, webhooks and reports"},
 		{"listen: {public: ':65535'}\n", "listen: {public: ':65536'}\n", `listen.public: ":65536"` + address},
 		{"listen: {admin: '[::1]:0'}\n", "listen: {admin: '::1'}\n", `listen.admin: "::1"` + address},
 		{"listen: {admin: 'h:0'}\n", "listen: {admin: 'http://h:0'}\n", `listen.admin: "http://h:0"` + address},

@@ -41,6 +41,9 @@ type Config struct {
 	Console Console `yaml:"console" json:"console"`
 	// The durable record: sqlite:FILE, or postgres://USER@HOST/DATABASE.
 	Ledger string `yaml:"ledger" json:"ledger" secret:"url" jsonschema:"example=sqlite:campaignd.db"`
+	// Most connections to PostgreSQL of this process, a third for each of sending, webhooks and
+	// reports.
+	LedgerConnections int `yaml:"ledger_connections" json:"ledger_connections" jsonschema:"minimum=6,maximum=300"`
 	// Folder of the wire log, on a local disk, of this process alone: after a kill it tells which
 	// messages had not been posted. Empty: beside an SQLite ledger; with PostgreSQL there is none.
 	DataDir string `yaml:"data_dir" json:"data_dir"`
@@ -264,13 +267,15 @@ type Sending struct {
 // the key and the secret of the sandbox.
 func Default() *Config {
 	return &Config{
-		Listen:   Listen{Public: "127.0.0.1:8080", Admin: "127.0.0.1:8081"},
-		Console:  Console{Enabled: true},
-		Ledger:   "sqlite:campaignd.db",
-		Role:     RoleAll,
-		Service:  Service{BaseURL: defaultService, Timeout: campaign.Duration(10 * time.Second), Assumed: defaultAssumed()},
-		Cloud:    Cloud{BaseURL: cloud.Host, Version: cloud.DefaultVersion},
-		Commerce: defaultCommerce(),
+		Listen:  Listen{Public: "127.0.0.1:8080", Admin: "127.0.0.1:8081"},
+		Console: Console{Enabled: true},
+		Ledger:  "sqlite:campaignd.db",
+		// 4 for each kind of work (docs/protocol.md#postgresql).
+		LedgerConnections: 12,
+		Role:              RoleAll,
+		Service:           Service{BaseURL: defaultService, Timeout: campaign.Duration(10 * time.Second), Assumed: defaultAssumed()},
+		Cloud:             Cloud{BaseURL: cloud.Host, Version: cloud.DefaultVersion},
+		Commerce:          defaultCommerce(),
 		Webhooks: Webhooks{
 			Path: "/webhooks/messaging",
 			Signature: Signature{

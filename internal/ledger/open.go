@@ -44,6 +44,8 @@ type Options struct {
 	// Address returns the address as the configuration has it now. It is called when a database
 	// server refuses the user or the password, which may have been rotated. Nil: the address of Open.
 	Address func() (string, error)
+	// Connections is how many connections to a database server the ledger opens at most. Default: 12.
+	Connections int
 	// Log gets warnings about the ledger's health; nil discards them.
 	Log *slog.Logger
 }

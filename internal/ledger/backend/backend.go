@@ -21,7 +21,7 @@ func Open(ctx context.Context, dsn string, o ledger.Options) (campaign.Ledger, e
 
 // Read opens the configured ledger to read it, also where this user may not write it.
 func Read(ctx context.Context, cfg *config.Config, log *slog.Logger) (campaign.Ledger, error) {
-	return Open(ctx, cfg.Ledger, ledger.Options{Copy: true, Log: log, Address: cfg.LedgerNow()})
+	return Open(ctx, cfg.Ledger, ledger.Options{Copy: true, Log: log, Address: cfg.LedgerNow(), Connections: cfg.LedgerConnections})
 }
 
 // Lost returns an error when the file of the SQLite ledger is gone: its companion shows that there

@@ -52,7 +52,7 @@ func TestAPoolerThatCannotBeAskedIsNotTrusted(t *testing.T) {
 	if err == nil {
 		l.Close()
 	}
-	if err == nil || !strings.Contains(err.Error(), "12 a replica") {
+	if err == nil || !strings.Contains(err.Error(), "12 by default") {
 		t.Errorf("opened: %v; want an error that names the connections that are needed", err)
 	}
 }

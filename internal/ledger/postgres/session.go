@@ -52,7 +52,7 @@ func (l *Ledger) pool(base *pgx.ConnConfig, login *connect.Login, o ledger.Optio
 	if settings["statement_timeout"] == slow["statement_timeout"] {
 		within = slowTime
 	}
-	return connect.New(name, config, login, within, func(ctx context.Context, c *pgx.Conn) error {
+	return connect.New(name, config, login, o.Connections/3, within, func(ctx context.Context, c *pgx.Conn) error {
 		if err := connect.CheckSession(ctx, c, config, login, &l.ownSessions); err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
 {{- define "campaignd.image" -}}
-{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{ .Values.image.repository }}{{ with .Values.image.digest }}@{{ . }}{{ else }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}
 {{- end -}}
 
 {{- /* Whether the values name a service: "true", or nothing. */ -}}
@@ -25,6 +25,11 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 
 {{- /* The rules between values, which the schema cannot check. */ -}}
 {{- define "campaignd.check" -}}
+{{- if regexMatch "^[0-9]|[.]" .Release.Name }}{{ fail (printf "the release name %q cannot name a Service: take letters, digits and -, beginning with a letter" .Release.Name) }}{{ end -}}
+{{- range $role := list "sender" "intake" -}}
+{{- $scale := (index $.Values $role).autoscaling -}}
+{{- if gt (int $scale.minReplicas) (int $scale.maxReplicas) }}{{ fail (printf "%s.autoscaling.minReplicas is above maxReplicas" $role) }}{{ end -}}
+{{- end -}}
 {{- if not .Values.newLedger -}}
 {{- $name := include "campaignd.name" . -}}
 {{- if and (eq .Values.mode "cluster") (lookup "apps/v1" "StatefulSet" .Release.Namespace $name) }}{{ fail "this release keeps its ledger on the volume of mode embedded; mode cluster would begin with an empty ledger, without opt-outs and earlier runs: see docs/operations.md#on-kubernetes, then set newLedger=true" }}{{ end -}}
@@ -113,13 +118,10 @@ spec:
   # 45s: preStop (5s, until endpoints forget the pod) + requests under way and their results (20s) + webhooks
   # that wait for a commit (5s) + their writer (5s) + reserve (10s). docs/architecture.md#goroutines
   terminationGracePeriodSeconds: 45
-  securityContext:
-    runAsNonRoot: true
-    runAsUser: 65532
-    runAsGroup: 65532
-    fsGroup: 65532
-    fsGroupChangePolicy: OnRootMismatch
-    seccompProfile: {type: RuntimeDefault}
+  securityContext: {{- toYaml $root.Values.podSecurityContext | nindent 4 }}
+  {{- with $root.Values.priorityClassName }}
+  priorityClassName: {{ . }}
+  {{- end }}
   {{- with $root.Values.image.pullSecrets }}
   imagePullSecrets: {{ toYaml . | nindent 4 }}
   {{- end }}
@@ -156,25 +158,24 @@ spec:
       ports:
         - {name: public, containerPort: 8080}
         - {name: admin, containerPort: 8081}
+      {{- $scheme := ternary ", scheme: HTTPS" "" (ne $root.Values.adminTLS.name "") }}
       startupProbe:
-        httpGet: {path: /healthz, port: admin}
+        httpGet: {path: /healthz, port: admin{{ $scheme }}}
         periodSeconds: 2
-        failureThreshold: 60
+        # Mode embedded waits for space when its volume is full, and answers after that: a day.
+        failureThreshold: {{ ternary 43200 60 (eq .role "all") }}
       livenessProbe:
-        httpGet: {path: /healthz, port: admin}
+        httpGet: {path: /healthz, port: admin{{ $scheme }}}
         periodSeconds: 10
         timeoutSeconds: 5
         failureThreshold: 6
       readinessProbe:
-        httpGet: {path: /readyz, port: admin}
+        httpGet: {path: /readyz, port: admin{{ $scheme }}}
         periodSeconds: 5
         timeoutSeconds: 5
       lifecycle:
         preStop: {sleep: {seconds: 5}}
-      securityContext: &restricted
-        allowPrivilegeEscalation: false
-        readOnlyRootFilesystem: true
-        capabilities: {drop: [ALL]}
+      securityContext: {{- toYaml $root.Values.securityContext | nindent 8 }}
       resources: {{- toYaml .resources | nindent 8 }}
       volumeMounts:
         - {name: data, mountPath: /data}
@@ -184,13 +185,17 @@ spec:
         {{- if not $root.Values.sandbox.enabled }}
         - {name: secrets, mountPath: /run/secrets/campaignd, readOnly: true}
         {{- end }}
+        {{- if $root.Values.adminTLS.name }}
+        - {name: admin-tls, mountPath: /run/secrets/admin-tls, readOnly: true}
+        {{- end }}
+        {{- with $root.Values.extraVolumeMounts }}{{ toYaml . | nindent 8 }}{{ end }}
     {{- if $root.Values.sandbox.enabled }}
     - name: sandbox
       image: {{ include "campaignd.image" $root }}
       imagePullPolicy: {{ $root.Values.image.pullPolicy }}
       args: [sandbox, --webhook, "http://127.0.0.1:8080/webhooks/messaging"]
       workingDir: /tmp
-      securityContext: *restricted
+      securityContext: {{- toYaml $root.Values.securityContext | nindent 8 }}
       resources:
         requests: {cpu: 50m, memory: 64Mi}
         limits: {memory: 256Mi}
@@ -206,6 +211,10 @@ spec:
     - {name: tmp, emptyDir: {}}
     - {name: config, configMap: {name: {{ include "campaignd.name" $root }}}}
     - {name: campaigns, configMap: {name: {{ include "campaignd.name" $root }}-campaigns}}
+    {{- with $root.Values.adminTLS.name }}
+    - {name: admin-tls, secret: {secretName: {{ . }}, defaultMode: 0440}}
+    {{- end }}
+    {{- with $root.Values.extraVolumes }}{{ toYaml . | nindent 4 }}{{ end }}
     {{- if not $root.Values.sandbox.enabled }}
     - name: secrets
       projected:

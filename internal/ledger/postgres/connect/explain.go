@@ -94,7 +94,7 @@ func Explain(name string, err error) error {
 		case "58030":
 			hint = "its disk fails"
 		case "53300":
-			hint = "it has no connection left: raise max_connections (12 a replica)"
+			hint = "it has no connection left: raise max_connections (`ledger_connections` of each process: 12 by default)"
 		case "25006":
 			hint = "it is a read-only standby: name the primary, or several hosts with target_session_attrs=read-write"
 		case "42P05", "26000": // of a pooler whose mode changed while this process ran

@@ -62,7 +62,7 @@ func TestARotatedPasswordIsReadAgain(t *testing.T) {
 		}
 		return pgx.ParseConfig(file)
 	}, slog.New(slog.NewTextHandler(&out, nil)))
-	p := New("test", config, login, time.Second, nil)
+	p := New("test", config, login, 0, time.Second, nil)
 	defer p.Close()
 	connect := func() error {
 		t.Helper()

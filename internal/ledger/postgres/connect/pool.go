@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// PoolSize is how many connections a pool has. Each kind of work has a pool of its own, so no
+// PoolSize is how many connections a pool has by default. Each kind of work has a pool of its own, so no
 // report delays a webhook, and no webhook an intent (docs/protocol.md#postgresql).
 const PoolSize = 4
 
@@ -52,9 +53,10 @@ type Conn struct {
 
 // New returns a pool without connections. login is nil for the one of config. within is the time
 // limit of a call that only reads, and check is called with each new connection; nil checks
-// nothing.
-func New(name string, config *pgx.ConnConfig, login *Login, within time.Duration, check func(context.Context, *pgx.Conn) error) *Pool {
-	return &Pool{Name: name, Config: config, Login: login, Within: within, check: check, inUse: make(chan struct{}, PoolSize), over: make(chan struct{})}
+// nothing. size 0 means PoolSize.
+func New(name string, config *pgx.ConnConfig, login *Login, size int, within time.Duration,
+	check func(context.Context, *pgx.Conn) error) *Pool {
+	return &Pool{Name: name, Config: config, Login: login, Within: within, check: check, inUse: make(chan struct{}, cmp.Or(size, PoolSize)), over: make(chan struct{})}
 }
 
 // Acquire takes an idle connection, or opens one. It waits while all are in use, and fails at once

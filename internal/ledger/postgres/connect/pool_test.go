@@ -37,7 +37,7 @@ func TestAServerThatIsAwayIsAskedSeldom(t *testing.T) {
 	if err != nil {
 		t.Fatalf("parsing: %v; want no error", err)
 	}
-	p := New("test", config, nil, time.Second, nil)
+	p := New("test", config, nil, 0, time.Second, nil)
 	var away *awayError
 	for n, pause := range []time.Duration{25, 50, 100, 200, 400, 800, 1600, 1600} {
 		pause *= time.Millisecond
@@ -71,7 +71,7 @@ func TestAServerThatIsAwayIsAskedSeldom(t *testing.T) {
 // A connection is used for 30 minutes and up to a quarter more.
 func TestAConnectionIsUsedUntilItsLifeIsOver(t *testing.T) {
 	t.Parallel()
-	p := New("test", configOf(t), nil, time.Second, nil)
+	p := New("test", configOf(t), nil, 0, time.Second, nil)
 	defer p.Close()
 	acquire := func() *Conn {
 		t.Helper()
@@ -128,7 +128,7 @@ func TestForgottenConnectionsHaveEnded(t *testing.T) {
 		c, err := (&net.Dialer{}).DialContext(ctx, network, addr)
 		return slowEnd{c, &begun, &ended}, err
 	}
-	p := New("test", config, nil, time.Second, nil)
+	p := New("test", config, nil, 0, time.Second, nil)
 	var all []*Conn
 	for range 3 {
 		c, err := p.Acquire(t.Context())

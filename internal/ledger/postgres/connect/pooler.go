@@ -50,7 +50,7 @@ func CheckSession(ctx context.Context, c *pgx.Conn, config *pgx.ConnConfig, logi
 			return errShared
 		case err != nil:
 			return fmt.Errorf("look for a pooler in transaction mode, with a second connection that it may lack "+
-				"(12 a replica): %w", err)
+				"(`ledger_connections` of each process: 12 by default): %w", err)
 		}
 		again, err := backend(ctx, c, "")
 		if err == nil && again != first {
