@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -17,7 +19,25 @@ func TestABackupIsRestoredThroughTheQuarantine(t *testing.T) {
 	stop := d.serving()
 	file := d.path("b.db")
 	d.says(0, file+" is a copy of "+d.path("campaignd.db")+"\n", "", "backup", file)
+	var copied, errs bytes.Buffer
+	code := run(t.Context(), []string{"backup", "-"}, strings.NewReader(""), &copied, &errs, d.env)
+	streamed := copied.String()
 	stop()
+	if code != 0 || errs.Len() > 0 {
+		t.Errorf("backup -: got exit code %d and %q, want 0 and nothing", code, errs.String())
+	}
+	if _, err := os.Stat("-"); err == nil || !strings.HasPrefix(streamed, "SQLite format 3\x00") {
+		t.Errorf("backup -: got %.20q and a file named - (%v); want a whole ledger on standard output", streamed, err)
+	}
+	if err := os.WriteFile(d.path("streamed.db"), []byte(streamed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.env["CAMPAIGND_LEDGER"] = "sqlite:" + d.path("streamed.db")
+	got := d.want(0, "report", "latest", "-o", "csv").stdout
+	d.env["CAMPAIGND_LEDGER"] = "sqlite:" + d.path("campaignd.db")
+	if got != want {
+		t.Errorf("the report of the streamed copy: got\n%s\nwant\n%s", got, want)
+	}
 	wantIn(t, "actions", d.want(0, "actions").stdout, "  backup  ", file)
 	if left, err := filepath.Glob(file + "*"); err != nil || len(left) != 1 {
 		t.Errorf("the copy: got the files %v, %v; want %s alone", left, err, file)

@@ -44,6 +44,9 @@ func rejectsInto(path string, in *launch.PreflightInput) (done func() error, err
 
 // rejectsFile empties the file of --rejects. It refuses one of the files that the check reads.
 func rejectsFile(path string, reads ...string) (*os.File, error) {
+	if path == "-" {
+		return nil, command.Invalid(errors.New("--rejects -: standard output has the result of the check; name a file"))
+	}
 	for _, read := range reads {
 		if sameFile(path, read) {
 			return nil, command.Invalid(fmt.Errorf("--rejects %s would overwrite %s; name another file", path, read))

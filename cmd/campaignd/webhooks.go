@@ -77,6 +77,9 @@ func secretFile(cmd *cobra.Command) *string {
 // register registers an endpoint, shows it and keeps its secret, which nobody can read again.
 func (p *program) register(ctx context.Context, cfg *config.Config, c *service.Client, url string, events []string, file string,
 	json bool) error {
+	if file == "-" {
+		return command.Invalid(errors.New("--secret-file -: without --secret-file the secret is printed; name a file"))
+	}
 	if file != "" { // an endpoint whose secret cannot be kept would have to be removed
 		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 		if err != nil {

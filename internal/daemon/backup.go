@@ -3,7 +3,10 @@ package daemon
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 
 	"campaignd/internal/config"
 	"campaignd/internal/ledger"
@@ -33,6 +36,27 @@ func Backup(ctx context.Context, cfg *config.Config, file string, log *slog.Logg
 		log.Warn("the copy was made, and the log of actions does not name it", "file", file, "err", err)
 	}
 	return nil
+}
+
+// BackupTo writes a copy of an SQLite ledger to w, beside a sender too. The copy is made and checked
+// in the temporary folder first, so w gets nothing of one that failed.
+func BackupTo(ctx context.Context, cfg *config.Config, w io.Writer, log *slog.Logger) (err error) {
+	dir, err := os.MkdirTemp("", "campaignd-backup-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	file := filepath.Join(dir, "campaignd.db")
+	if err := Backup(ctx, cfg, file, log); err != nil {
+		return err
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(w, f)
+	return err
 }
 
 // CanBackUp returns an error for a ledger that Backup cannot copy.
