@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// PoolSize is how many connections a pool has by default. Each kind of work has a pool of its own, so no
-// report delays a webhook, and no webhook an intent (docs/protocol.md#postgresql).
+// PoolSize is how many connections a pool has by default. Each kind of work has a pool of its own,
+// so no report delays a webhook, and no webhook an intent (docs/protocol.md#postgresql).
 const PoolSize = 4
 
 // connLife is how long a connection is used. After a failover behind a proxy, every connection
