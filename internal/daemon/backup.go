@@ -38,8 +38,8 @@ func Backup(ctx context.Context, cfg *config.Config, file string, log *slog.Logg
 	return nil
 }
 
-// BackupTo writes a copy of an SQLite ledger to w, beside a sender too. The copy is made and checked
-// in the temporary folder first, so w gets nothing of one that failed.
+// BackupTo writes a copy of an SQLite ledger to w, also beside a sender. The copy is made and
+// checked in the temporary folder first, so w gets nothing of one that failed.
 func BackupTo(ctx context.Context, cfg *config.Config, w io.Writer, log *slog.Logger) (err error) {
 	dir, err := os.MkdirTemp("", "campaignd-backup-")
 	if err != nil {
