@@ -15,6 +15,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/messaging"
+	"campaignd/internal/plot"
 	"campaignd/internal/sentence"
 )
 
@@ -99,9 +100,14 @@ func (p page) holds(r *Report) {
 
 func (p page) totals(r *Report) {
 	var lines []entry
+	var parts []int64
 	for _, s := range campaign.Statuses {
-		if n := r.Totals[s]; n > 0 {
-			lines = append(lines, entry{string(s), count(n), percent(n, r.Rows)})
+		parts = append(parts, r.Totals[s])
+	}
+	shares := plot.Percents(parts, r.Rows)
+	for i, s := range campaign.Statuses {
+		if parts[i] > 0 {
+			lines = append(lines, entry{string(s), count(parts[i]), plain(shares[i])})
 		}
 	}
 	words := ""
@@ -237,21 +243,11 @@ func countOf(n int64, thing string) string {
 	return count(n) + " " + thing + "s"
 }
 
-// percent is n of all, to a tenth. More than nothing is never shown as 0.0, and less than all never
-// as 100.0.
-func percent(n, all int64) string {
-	if all <= 0 {
-		return ""
-	}
-	tenths := (n*1000 + all/2) / all
-	switch {
-	case n > 0 && tenths == 0:
-		return "< 0.1 %"
-	case n < all && tenths >= 1000:
-		return "> 99.9 %"
-	}
-	return fmt.Sprintf("%d.%d %%", tenths/10, tenths%10)
-}
+// percent is n of all, to a tenth (plot.Percent).
+func percent(n, all int64) string { return plain(plot.Percent(n, all)) }
+
+// plain has plain spaces, for a terminal and for columns.
+func plain(s string) string { return strings.ReplaceAll(s, "\u00a0", " ") }
 
 func share(n, all int64, of string) string {
 	if p := percent(n, all); p != "" {

@@ -115,6 +115,28 @@ func TestAScaleHasRoundLinesAboveTheMost(t *testing.T) {
 	}
 }
 
+// Parts of a whole add up to 100.0 % as they are shown.
+func TestSharesOfAWholeAddUpToHundred(t *testing.T) {
+	for _, c := range []struct {
+		parts []int64
+		all   int64
+		want  string
+	}{
+		{[]int64{1, 1, 1}, 3, "33.4 % 33.3 % 33.3 %"},
+		{[]int64{1445, 1445, 1110}, 4000, "36.1 % 36.1 % 27.8 %"}, // each rounded alone: 36.1, 36.1, 27.8
+		{[]int64{2, 5, 3, 190}, 200, "1.0 % 2.5 % 1.5 % 95.0 %"},
+		{[]int64{555, 1555, 2555, 5335}, 10000, "5.6 % 15.6 % 25.5 % 53.3 %"}, // alone: 5.6, 15.6, 25.6, 53.4: 100.2
+		{[]int64{1, 99999}, 100000, "< 0.1 % > 99.9 %"},
+		{[]int64{10}, 10, "100.0 %"},
+		{[]int64{1, 1}, 3, "33.3 % 33.3 %"}, // not all together
+		{[]int64{0}, 0, ""},
+	} {
+		if got := strings.ReplaceAll(strings.Join(Percents(c.parts, c.all), " "), "\u00a0", " "); got != c.want {
+			t.Errorf("%v of %d: got %s, want %s", c.parts, c.all, got, c.want)
+		}
+	}
+}
+
 func TestFiguresAreWrittenForReaders(t *testing.T) {
 	for got, want := range map[string]string{
 		Count(-1234567): "-1\u202f234\u202f567", Count(999): "999",

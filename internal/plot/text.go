@@ -1,9 +1,10 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 	"html"
-	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -52,14 +53,45 @@ func Percent(n, all int64) string {
 	if all <= 0 {
 		return ""
 	}
-	tenths := math.Round(1000 * float64(n) / float64(all))
+	return percentOf(n, all, (n*1000+all/2)/all)
+}
+
+// Percents are the shares of parts that together are all: they add up to 100.0 %, by the largest
+// remainder. Parts that are not all together are rounded one by one, as by Percent.
+func Percents(parts []int64, all int64) []string {
+	texts, tenths, rest := make([]string, len(parts)), make([]int64, len(parts)), int64(1000)
+	sum := int64(0)
+	for i, n := range parts {
+		texts[i] = Percent(n, all)
+		sum += n
+	}
+	if sum != all || all <= 0 {
+		return texts
+	}
+	order := make([]int, len(parts))
+	for i, n := range parts {
+		order[i], tenths[i] = i, n*1000/all
+		rest -= tenths[i]
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(parts[b]*1000%all, parts[a]*1000%all) })
+	for place, i := range order {
+		if int64(place) < rest {
+			tenths[i]++
+		}
+		texts[i] = percentOf(parts[i], all, tenths[i])
+	}
+	return texts
+}
+
+// percentOf writes tenths of a percent, the rounded share of n in all.
+func percentOf(n, all, tenths int64) string {
 	switch {
 	case n > 0 && tenths == 0:
 		return "<\u00a00.1\u00a0%"
 	case n < all && tenths >= 1000:
 		return ">\u00a099.9\u00a0%"
 	}
-	return strconv.FormatFloat(tenths/10, 'f', 1, 64) + "\u00a0%"
+	return fmt.Sprintf("%d.%d\u00a0%%", tenths/10, tenths%10)
 }
 
 // Duration writes a duration in its largest unit, below ten of it with the next one, or in seconds
