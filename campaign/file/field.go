@@ -8,6 +8,8 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"campaignd/recipients"
+
+	"campaignd/internal/yamlfile"
 )
 
 // Field is what a row of a list fills: the recipient, or a variable of the message.
@@ -55,7 +57,7 @@ func (d *Definition) Fields() []Field {
 // error is a *Error if the file is at fault with them.
 func Mapped(src []byte, columns, defaults map[string]string) ([]byte, error) {
 	var all, chosen yaml.MapSlice
-	if err := yaml.UnmarshalWithOptions(src, &all, yaml.UseOrderedMap()); err != nil {
+	if err := yaml.UnmarshalWithOptions(yamlfile.Text(src), &all, yaml.UseOrderedMap()); err != nil {
 		return nil, fmt.Errorf("campaign file: %w", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(columns)) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
+
+	"campaignd/internal/yamlfile"
 )
 
 // overridable are the keys of a campaign file that the sidecar of a dropped list may have: how its
@@ -36,10 +38,10 @@ func Override(src []byte, name string, sidecar []byte) (merged []byte, again *bo
 		return nil, nil, err
 	}
 	var base, over yaml.MapSlice
-	if err := yaml.UnmarshalWithOptions(src, &base, yaml.UseOrderedMap()); err != nil {
+	if err := yaml.UnmarshalWithOptions(yamlfile.Text(src), &base, yaml.UseOrderedMap()); err != nil {
 		return nil, nil, fmt.Errorf("campaign file: %w", err)
 	}
-	if err := yaml.UnmarshalWithOptions(sidecar, &over, yaml.UseOrderedMap()); err != nil {
+	if err := yaml.UnmarshalWithOptions(yamlfile.Text(sidecar), &over, yaml.UseOrderedMap()); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if i := slices.IndexFunc(over, func(item yaml.MapItem) bool { return item.Key == againKey }); i >= 0 {

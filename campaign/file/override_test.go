@@ -37,6 +37,20 @@ again: true
 	}
 }
 
+// Editors of Windows write a byte order mark, which is no part of the first key.
+func TestASidecarMayBeginWithAByteOrderMark(t *testing.T) {
+	const mark = "\uFEFF"
+	merged, _, err := Override([]byte(mark+overridden), "list.csv.yaml", []byte(mark+"limits: {rate: 10}\n"))
+	if diff := cmp.Diff([]string{"limits.rate: was 40, is 10"}, Differences([]byte(overridden), merged)); err != nil || diff != "" {
+		t.Errorf("both files begin with a mark: %v and -want +got:\n%s", err, diff)
+	}
+	mapped, err := Mapped([]byte(mark+overridden), map[string]string{"to": "mobile"}, nil)
+	want := []string{`recipients.columns.to: was "phone", is "mobile"`}
+	if diff := cmp.Diff(want, Differences([]byte(overridden), mapped)); err != nil || diff != "" {
+		t.Errorf("other columns: %v and -want +got:\n%s", err, diff)
+	}
+}
+
 func TestASidecarCannotOverrideTheRest(t *testing.T) {
 	for _, tt := range []struct{ sidecar, want string }{
 		{"name: other", "list.csv.yaml:1:1: name: a sidecar cannot override it"},

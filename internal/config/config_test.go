@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -58,6 +59,32 @@ func TestAFileWithoutValuesIsTheDefault(t *testing.T) {
 		if want := []string{"127.0.0.1:8080", "campaignd.db", defaultService, "info"}; !slices.Equal(got, want) {
 			t.Errorf("%q: listener, ledger, service and level: got %q, want %q", file, got, want)
 		}
+	}
+}
+
+// Editors of Windows write a byte order mark, which is no part of the first key or of a secret.
+func TestAFileMayBeginWithAByteOrderMark(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte("\uFEFF"+text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	key := write("key", "sk_of_the_service\r\n")
+	c, err := Load(write("c.yaml", "ledger: sqlite:a.db\n"), true, map[string]string{"CAMPAIGND_SERVICE_API_KEY_FILE": key})
+	if err != nil || c.Ledger != "sqlite:a.db" || c.Service.APIKey.Reveal() != "sk_of_the_service" {
+		t.Errorf("got %+v and %v, want the ledger sqlite:a.db and the key without the mark", c, err)
+	}
+}
+
+// The remedy of an unknown key lists keys only.
+func TestTheKnownKeysHaveNoEmptyName(t *testing.T) {
+	c := Default()
+	err := c.readYAML("c.yaml", []byte("zzzzzzzz: 1\n"))
+	if err == nil || strings.Contains(err.Error(), ", ,") || strings.HasSuffix(strings.TrimSpace(err.Error()), ",") {
+		t.Errorf("got %v, want known keys alone", err)
 	}
 }
 

@@ -257,6 +257,7 @@ func secretText(name, text string, environment map[string]string) (string, error
 	if err != nil {
 		return "", fmt.Errorf("%s_FILE: %w", name, err)
 	}
+	src = yamlfile.Text(src)
 	const most = 64 << 10
 	if len(src) > most || !utf8.Valid(src) {
 		return "", fmt.Errorf("%s_FILE: %s does not hold a secret as text; it names the file that holds the value", name, file)

@@ -28,6 +28,7 @@ var kindOfFile = yamlfile.Kind{Noun: "configuration file", Holds: "configuration
 // readYAML copies the file to c. It refuses unknown keys, wrong types and second documents with
 // line and column. A panic of the parser becomes an error (docs/protocol.md#untrusted-input).
 func (c *Config) readYAML(path string, src []byte) (err error) {
+	src = yamlfile.Text(src)
 	f := &yamlfile.File{Name: path, Kind: kindOfFile}
 	f.Parse(src)
 	fault := func(t *token.Token, what, remedy string) error {
@@ -225,6 +226,9 @@ func siblings(n ast.Node, t reflect.Type, path string, want *token.Token) (at st
 	if t.Kind() == reflect.Struct {
 		for f := range t.Fields() {
 			key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+			if key == "" { // no key of the file
+				continue
+			}
 			known = append(known, key)
 			members[key] = f.Type
 		}

@@ -22,7 +22,7 @@ func LoadScenario(path string) (Options, error) {
 	if err != nil {
 		return Options{}, fmt.Errorf("scenario: %w", err)
 	}
-	return parseScenario(path, raw)
+	return parseScenario(path, bytes.TrimPrefix(raw, []byte("\uFEFF"))) // some editors write a byte order mark
 }
 
 // parseScenario reads Options from YAML text. Errors show name as the file.

@@ -58,6 +58,10 @@ type File struct {
 	lines     []string
 }
 
+// Text returns src without the byte order mark that some editors write first. The decoder would
+// read it as a part of the first key.
+func Text(src []byte) []byte { return bytes.TrimPrefix(src, []byte("\uFEFF")) }
+
 // Parse reads src. Faults are in Faults; the shape of the values is not looked at.
 func (f *File) Parse(src []byte) {
 	f.Positions = map[string]*token.Token{}
@@ -68,7 +72,7 @@ func (f *File) Parse(src []byte) {
 				"check the syntax of one half of the file, then of the other, and report the file as a bug")
 		}
 	}()
-	src = bytes.TrimPrefix(src, []byte("\uFEFF"))
+	src = Text(src)
 	switch {
 	case len(src) > MaxSize:
 		f.Add(nil, fmt.Sprintf("the file has %d bytes; a %s has at most %d", len(src), f.Kind.Noun, MaxSize), f.Kind.TooBig)
