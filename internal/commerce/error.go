@@ -3,6 +3,7 @@ package commerce
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -40,6 +41,9 @@ func (e *Error) Error() string {
 	}
 	if e.Status != 0 {
 		about = append(about, "HTTP "+strconv.Itoa(e.Status))
+	}
+	if e.Wait > 0 {
+		about = append(about, "Retry-After "+e.Wait.String())
 	}
 	s = fmt.Sprintf("%s (%s)", s, strings.Join(about, ", "))
 	if e.Err != nil {
@@ -142,14 +146,20 @@ func codeOfStatus(status int) Code {
 	return CodeBadAnswer // 1xx and other statuses that no final answer has
 }
 
-// retryAfter reads seconds or a date (RFC 9110, section 10.2.3); 0 without either.
+// mostRetryAfter bounds what a Retry-After asks for. The platform is asked again after it, which
+// costs one request; a nonsensical number would stop all audiences and orders.
+const mostRetryAfter = time.Hour
+
+// retryAfter reads seconds or a date (RFC 9110, section 10.2.3), at most mostRetryAfter; 0 without
+// either.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	value := strings.TrimSpace(h.Get("Retry-After"))
-	if seconds, err := strconv.ParseUint(value, 10, 32); err == nil {
-		return time.Duration(seconds) * time.Second
+	// A number that is too large for an integer is the largest one.
+	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+		return time.Duration(min(seconds, uint64(mostRetryAfter/time.Second))) * time.Second
 	}
 	if at, err := http.ParseTime(value); err == nil {
-		return max(at.Sub(now), 0)
+		return min(max(at.Sub(now), 0), mostRetryAfter)
 	}
 	return 0
 }

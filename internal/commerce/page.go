@@ -14,6 +14,7 @@ import (
 // The limits of a list (docs/commerce.md#lists).
 const (
 	maxPages   = 20_000
+	maxRepeats = 10      // pages in a row without a new record: a list that repeats itself
 	maxReads   = 3       // of a list whose rows shift: the first, and two more
 	maxAddress = 4 << 10 // bytes of links.next
 )
@@ -57,13 +58,15 @@ func each[T keyed](ctx context.Context, c *Client, path string, query url.Values
 		ids := seen{}
 		query.Set(c.o.Assumed.PageSizeParameter, fmt.Sprint(c.o.Assumed.PageSize))
 		for range maxReads {
-			total, ended, err := read(ctx, c, path, query.Encode(), func(record T, err *RecordError) bool {
+			now := seen{} // in this reading
+			total, ended, err := read(ctx, c, path, query.Encode(), func(record T, err *RecordError) (isNew, more bool) {
 				if err != nil {
 					ids.add(err.key)
-					return yield(record, err)
+					return now.add(err.key), yield(record, err)
 				}
-				ids.add(digestOf(record.key()))
-				return yield(record, nil)
+				id := digestOf(record.key())
+				ids.add(id)
+				return now.add(id), yield(record, nil)
 			})
 			switch {
 			case err != nil:
@@ -128,12 +131,14 @@ func record[T keyed](q call, text json.RawMessage) (one T, err *RecordError) {
 }
 
 // read reads a list once and returns the largest total of its pages. ended means that there is no
-// more to read, or that take wants no more.
-func read[T keyed](ctx context.Context, c *Client, path, query string, take func(T, *RecordError) bool) (
+// more to read, or that take wants no more. take also returns whether the record is new in this
+// reading. Rows that shift can fill a page with known records, but not page after page.
+func read[T keyed](ctx context.Context, c *Client, path, query string, take func(T, *RecordError) (isNew, more bool)) (
 	total int64, ended bool, err error) {
 	q := call{method: http.MethodGet, route: path, path: path, scope: admin, repeat: true}
 	addresses := seen{}
 	addresses.add(digestOf(query))
+	repeats := 0
 	for range maxPages {
 		var p page
 		q.query = query
@@ -143,9 +148,14 @@ func read[T keyed](ctx context.Context, c *Client, path, query string, take func
 		if p.Data == nil {
 			return 0, true, q.fault(CodeBadAnswer)
 		}
+		repeats++
 		for _, text := range p.Data {
-			if one, fault := record[T](q, text); !take(one, fault) {
+			isNew, more := take(record[T](q, text))
+			if !more {
 				return 0, true, nil
+			}
+			if isNew {
+				repeats = 0
 			}
 		}
 		if p.Meta.Total != nil {
@@ -159,6 +169,11 @@ func read[T keyed](ctx context.Context, c *Client, path, query string, take func
 		}
 		if !addresses.add(digestOf(query)) {
 			return total, false, nil
+		}
+		if repeats == maxRepeats {
+			c.o.Log.Warn("a list of the commerce platform repeats itself without an end; it is read up to here", "path", path,
+				"pages_without_a_new_record", repeats, "total", total)
+			return total, true, nil
 		}
 	}
 	c.o.Log.Warn("a list of the commerce platform has too many pages; those after the limit are not read", "path", path, "pages", maxPages)

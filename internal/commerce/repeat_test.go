@@ -7,6 +7,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -97,6 +98,22 @@ func TestARequestIsTriedFiveTimes(t *testing.T) {
 			t.Errorf("a Retry-After of an hour: got %d requests in %v, want one, and no wait", len(a.times), took)
 		}
 	})
+}
+
+// A Retry-After that nobody can mean is a wait of an hour, and the error names it.
+func TestARetryAfterIsBounded(t *testing.T) {
+	for value, want := range map[string]time.Duration{
+		"99999999999999999999": time.Hour, "4294967296": time.Hour, "3601": time.Hour, "3600": time.Hour, "3599": 3599 * time.Second,
+		"18446744073709551615": time.Hour, "": 0, "-1": 0, "soon": 0, "Fri, 31 Dec 9999 23:59:59 GMT": time.Hour,
+	} {
+		if got := retryAfter(http.Header{"Retry-After": {value}}, time.Now()); got != want {
+			t.Errorf("Retry-After %q: got %v, want %v", value, got, want)
+		}
+	}
+	e := &Error{Code: CodeRateLimited, Status: 429, Wait: time.Hour}
+	if !strings.Contains(e.Error(), "Retry-After 1h0m0s") {
+		t.Errorf("got %q, want the wait", e)
+	}
 }
 
 func TestA429UsesUpNoTryForTwoMinutes(t *testing.T) {

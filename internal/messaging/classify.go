@@ -307,7 +307,7 @@ func RetryAfter(h http.Header) time.Duration {
 		return 0
 	}
 	var d time.Duration
-	if n, err := strconv.ParseFloat(s, 64); err == nil {
+	if n, err := strconv.ParseFloat(s, 64); err == nil || errors.Is(err, strconv.ErrRange) {
 		if !(n > 0) {
 			return 0
 		}

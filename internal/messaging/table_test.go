@@ -234,7 +234,7 @@ func TestEveryStatusIsDecided(t *testing.T) {
 
 func TestRetryAfterIsHonouredWithinADay(t *testing.T) {
 	for in, want := range map[string]time.Duration{"": 0, "7": 7 * time.Second, " 0.5 ": time.Second / 2, "-1": 0, "0": 0, "NaN": 0,
-		"86399": 24*time.Hour - time.Second, "86401": 24 * time.Hour, "1e300": 24 * time.Hour, "soon": 0} {
+		"86399": 24*time.Hour - time.Second, "86401": 24 * time.Hour, "1e300": 24 * time.Hour, "1e400": 24 * time.Hour, "soon": 0} {
 		if got := RetryAfter(http.Header{"Retry-After": {in}}); got != want {
 			t.Errorf("%q: %v, want %v", in, got, want)
 		}
