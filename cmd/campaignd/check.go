@@ -222,6 +222,8 @@ func withRemedy(c *config.Config, err error) error {
 	switch {
 	case !errors.As(err, &e):
 		return err
+	case messaging.Untrusted(err) != "":
+		return fmt.Errorf("%w; %s", err, messaging.Untrusted(err))
 	case c.Service.APIKey.IsZero():
 		return withCloudRemedy(c, err, e)
 	case e.Status == 0:

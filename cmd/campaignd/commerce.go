@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"campaignd/internal/commerce"
 	"campaignd/internal/daemon"
 	"campaignd/internal/doctor"
+	"campaignd/internal/messaging"
 )
 
 func (p *program) cmdCommerce() *cobra.Command {
@@ -107,7 +109,7 @@ invalid callback is refused and the command keeps waiting. If the platform refus
 		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil:
 			return fmt.Errorf("no callback came within %v: install the application at the platform, or give --wait", wait)
 		case errors.As(err, &refused):
-			return fmt.Errorf("%w: %s", err, refused.Code.Remedy())
+			return fmt.Errorf("%w: %s", err, cmp.Or(messaging.Untrusted(err), refused.Code.Remedy()))
 		case err != nil:
 			return err
 		}

@@ -9,6 +9,7 @@ package audience
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -24,6 +25,7 @@ import (
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
 	"campaignd/internal/commerce"
+	"campaignd/internal/messaging"
 	"campaignd/internal/sentence"
 )
 
@@ -279,7 +281,7 @@ func explain(a *file.Selection, err error) error {
 			return fmt.Errorf("%w: set commerce.assumed.orders_path to the platform's list of orders", err)
 		}
 	}
-	return fmt.Errorf("%w: %s", err, refused.Code.Remedy())
+	return fmt.Errorf("%w: %s", err, cmp.Or(messaging.Untrusted(err), refused.Code.Remedy()))
 }
 
 // assumedFor returns the keys of the configuration that an audience depends on where the document

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,7 +95,7 @@ func faultOfCommerce(err error) CommerceStatus {
 		code = commerce.CodeTimeOut
 	}
 	if code != "" {
-		return CommerceStatus{Code: string(code), Sentence: code.Sentence(), Remedy: code.Remedy()}
+		return CommerceStatus{Code: string(code), Sentence: code.Sentence(), Remedy: cmp.Or(messaging.Untrusted(err), code.Remedy())}
 	}
 	return CommerceStatus{Code: "broken", Sentence: messaging.Scrub(err.Error(), 300), Remedy: "check commerce in the configuration"}
 }

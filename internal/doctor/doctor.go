@@ -6,6 +6,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,7 +52,7 @@ func warn(name, remedy, format string, a ...any) Check {
 }
 
 func fail(name, remedy string, err error) Check {
-	return Check{name, HealthFail, messaging.ScrubError(err, 300), remedy}
+	return Check{name, HealthFail, messaging.ScrubError(err, 300), cmp.Or(messaging.Untrusted(err), remedy)}
 }
 
 // doctorWait is the longest time of one check.
@@ -63,7 +64,7 @@ const doctorWait = 10 * time.Second
 // once; their order is always the same.
 func Diagnose(ctx context.Context, cfg *config.Config) []Check {
 	all := [...]func(context.Context, *config.Config) []Check{
-		checkService, checkCloud, checkLedger, checkDisks, checkRedis, checkEndpoint, checkCommerce, checkCampaigns, checkDrops, checkZones,
+		checkService, checkCloud, checkLedger, checkDisks, checkRedis, checkEndpoint, checkCommerce, checkCampaigns, checkDrops, checkZones, checkProxy,
 	}
 	var found [len(all)][]Check
 	var wait sync.WaitGroup

@@ -276,7 +276,9 @@ func (d *Directory) withRemedy(what string, err error) error {
 	var e *messaging.Error
 	remedy := ""
 	if errors.As(err, &e) {
-		switch {
+		switch untrusted := messaging.Untrusted(err); {
+		case untrusted != "":
+			remedy = "; " + untrusted
 		case e.Status == 0:
 			remedy = "; check service.base_url, or try without a service: campaignd sandbox"
 		case e.Status == 401:

@@ -1,6 +1,7 @@
 package purchases
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"campaignd/campaign/conversion"
 	"campaignd/internal/commerce"
 	"campaignd/internal/faults"
+	"campaignd/internal/messaging"
 )
 
 // Ledger is what a Keeper needs of the ledger.
@@ -127,7 +129,7 @@ func (k *Keeper) forget(err error) {
 // explained adds the remedy to an error of the platform.
 func explained(err error) error {
 	if e, ok := errors.AsType[*commerce.Error](err); ok {
-		return fmt.Errorf("%w: %s", err, e.Code.Remedy())
+		return fmt.Errorf("%w: %s", err, cmp.Or(messaging.Untrusted(err), e.Code.Remedy()))
 	}
 	return err
 }
