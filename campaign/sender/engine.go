@@ -62,6 +62,7 @@ type Engine struct {
 	zones   *zones
 	cancel  *canceller
 	poke    signal
+	times   requestTimes
 	meet    atomic.Pointer[meetings]
 
 	listening *listening

@@ -286,7 +286,9 @@ func (p *poster) post(ctx context.Context, m *messaging.Message) (messaging.Rece
 	receipt, err := p.e.sender.Send(ctx, m)
 	mutant.Crash("answer_read")
 	if err == nil || fault(err).Status != 0 {
-		p.number.latency.add(time.Since(began)) // a request without an answer does not tell how long an answer takes
+		took := time.Since(began) // a request without an answer does not tell how long an answer takes
+		p.number.latency.add(took)
+		p.e.times.add(took)
 	}
 	return receipt, err
 }

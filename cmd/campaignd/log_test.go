@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"campaignd/internal/command"
 	"campaignd/internal/config"
@@ -40,6 +41,19 @@ func TestTheLogHoldsTheLinesOfItsLevel(t *testing.T) {
 			if got := json.Valid([]byte(strings.SplitN(out.String(), "\n", 2)[0])); got != (format == "json") {
 				t.Errorf("format %s: is JSON: got %v, want %v:\n%s", format, got, format == "json", &out)
 			}
+		}
+	}
+}
+
+// JSON has no unit, so a duration is a number of seconds whose key says so.
+func TestDurationsInTheJSONLogAreSeconds(t *testing.T) {
+	for format, want := range map[string]string{"json": `"after_seconds":1.5`, "text": "after=1.5s"} {
+		var out bytes.Buffer
+		c := config.Default()
+		c.Log.Format = format
+		(&program{Program: command.Program{Stderr: &out}}).log(c, false).Info("said", "after", 1500*time.Millisecond)
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s: got %s, want %s", format, &out, want)
 		}
 	}
 }

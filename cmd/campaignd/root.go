@@ -150,9 +150,18 @@ func (p *program) logOn(w io.Writer, c *config.Config, quiet bool) *slog.Logger 
 	}
 	o := &slog.HandlerOptions{Level: level}
 	if c.Log.Format == "json" {
+		o.ReplaceAttr = inSeconds
 		return slog.New(slog.NewJSONHandler(w, o))
 	}
 	return slog.New(slog.NewTextHandler(w, o))
+}
+
+// inSeconds writes a duration as a number of seconds, and says so in its key: JSON has no unit.
+func inSeconds(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		return slog.Float64(a.Key+"_seconds", a.Value.Duration().Seconds())
+	}
+	return a
 }
 
 // openLedger opens the ledger beside a running sender.

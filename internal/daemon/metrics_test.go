@@ -81,7 +81,7 @@ func TestMetricsCountMessagesAndNameNobody(t *testing.T) {
 	}
 	labels := regexp.MustCompile(`^campaignd_[a-z_]+\{(.*)\}`)
 	known := regexp.MustCompile(`^(connection|portfolio|result|reason|kind|outcome|state)="[a-z_0-9]+"` +
-		`(,(result|limited_by|reason)="[a-z_]+")?$|^version="[^"]+"$`)
+		`(,(result|limited_by|reason)="[a-z_]+")?$|^version="[^"]+"$|^le="[0-9.+Inf]+"$`)
 	for _, line := range strings.Split(page, "\n") {
 		if found := labels.FindStringSubmatch(line); found != nil && !known.MatchString(found[1]) {
 			t.Errorf("labels: got %s, want %s", line, known)
@@ -146,7 +146,6 @@ func TestEachMetricHasItsNameAndValue(t *testing.T) {
 		"campaignd_pace_messages_per_second gauge", `campaignd_pace_messages_per_second{connection="conn_1"} 68.4`,
 		"campaignd_posts_total counter", `campaignd_posts_total{connection="conn_1"} 2`,
 		"campaignd_recovered_total counter", `campaignd_recovered_total{connection="conn_1"} 8`,
-		"campaignd_request_seconds gauge", `campaignd_request_seconds{connection="conn_1"} 0.12`,
 		"campaignd_results_total counter", `campaignd_results_total{connection="conn_1",result="accepted"} 3`,
 		`campaignd_results_total{connection="conn_1",result="deferred"} 5`,
 		`campaignd_results_total{connection="conn_1",result="doubt"} 6`,
@@ -155,6 +154,12 @@ func TestEachMetricHasItsNameAndValue(t *testing.T) {
 		"campaignd_skipped_total counter", `campaignd_skipped_total{connection="conn_1"} 7`,
 		"campaignd_slots_forfeited_total counter", `campaignd_slots_forfeited_total{connection="conn_1"} 9`,
 		"campaignd_throttled_total counter", `campaignd_throttled_total{connection="conn_1"} 10`,
+	})
+	differ(t, scrape(t, requestTimes(func() sender.RequestTimes {
+		return sender.RequestTimes{Count: 3, Seconds: 1.5, Buckets: map[float64]uint64{0.5: 2, 1: 3}}
+	})), []string{
+		"campaignd_request_seconds histogram", `campaignd_request_seconds_bucket{le="0.5"} 2`, `campaignd_request_seconds_bucket{le="1"} 3`,
+		`campaignd_request_seconds_bucket{le="+Inf"} 3`, "campaignd_request_seconds_sum 1.5", "campaignd_request_seconds_count 3",
 	})
 	differ(t, scrape(t, intakeMetrics(func() webhooks.Counts {
 		return webhooks.Counts{

@@ -3,8 +3,11 @@ package daemon
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"maps"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -213,9 +216,7 @@ func (d *Daemon) refreshNumbers(ctx context.Context, wait time.Duration) {
 		if err == nil {
 			var changed map[string]throughput.Pace
 			changed, err = d.directory.RefreshRates(ctx, d.client)
-			for id, p := range changed {
-				d.log.Info("pace of a number", "connection", id, "pace", p.String())
-			}
+			d.tellPaces(changed)
 		}
 		if ctx.Err() != nil {
 			continue
@@ -234,6 +235,22 @@ func (d *Daemon) refreshNumbers(ctx context.Context, wait time.Duration) {
 		if changed, before := known.Failed("", faults.Words(err)); changed {
 			d.log.Warn(message, faults.Counting(before, "err", err)...)
 		}
+	}
+}
+
+// mostPaces is how many paces that changed at once have a line of the log each.
+const mostPaces = 10
+
+// tellPaces logs the paces that changed. More of them have one line, as at a start with many
+// numbers.
+func (d *Daemon) tellPaces(changed map[string]throughput.Pace) {
+	level := slog.LevelInfo
+	if len(changed) > mostPaces {
+		level = slog.LevelDebug
+		d.log.Info("paces of numbers; log.level debug has each", "connections", len(changed))
+	}
+	for _, id := range slices.Sorted(maps.Keys(changed)) {
+		d.log.Log(context.Background(), level, "pace of a number", "connection", id, "pace", changed[id].String())
 	}
 }
 

@@ -232,7 +232,7 @@ func (s *Sandbox) step(st Step) (pushed []int) {
 	now := time.Now()
 	note := func(extras []int, err error) {
 		if err != nil {
-			s.opt.Log.Error("timeline step failed", "error", err)
+			s.opt.Log.Error("timeline step failed", "err", err)
 		}
 		pushed = append(pushed, extras...)
 	}

@@ -49,7 +49,7 @@ func (s *Sandbox) controls() *http.ServeMux {
 			refuse(w, area.RefuseRequest("format is json or csv."))
 		}
 		if err != nil {
-			s.opt.Log.Debug("reader of the truth left", "error", err)
+			s.opt.Log.Debug("reader of the truth left", "err", err)
 		}
 	})
 	mux.HandleFunc("GET /sandbox/messages/{id}", func(w http.ResponseWriter, r *http.Request) {

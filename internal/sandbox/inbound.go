@@ -118,7 +118,7 @@ func (s *Sandbox) stop(i uint32) {
 		in = Inbound{Connection: s.connections[rec.conn].ID, From: formatPhone(rec.to), Text: "STOP", Context: id}
 	})
 	if _, err := s.Receive(in); err != nil { // only a bug of the sandbox leads here
-		s.opt.Log.Error("recipient could not write STOP", "error", err)
+		s.opt.Log.Error("recipient could not write STOP", "err", err)
 	}
 }
 

@@ -181,7 +181,7 @@ func (i *Intake) open(ctx context.Context, h http.Header, body []byte, received 
 	events, err := i.o.Decode(body)
 	if err != nil {
 		i.o.Log.Warn("a signed webhook cannot be decoded; answered 400, so the service will repeat it",
-			"error", messaging.Scrub(err.Error(), 300), "bytes", len(body))
+			"err", messaging.Scrub(err.Error(), 300), "bytes", len(body))
 		return nil, RejectedUndecodable
 	}
 	if telling(events) {

@@ -57,7 +57,7 @@ func (i *Intake) openPlatform(ctx context.Context, h http.Header, body []byte, r
 	told, err := p.Decode(ctx, body)
 	if err != nil {
 		i.o.Log.Warn("a signed webhook of the platform cannot be decoded; answered 400, so the platform will repeat it",
-			"error", messaging.Scrub(err.Error(), 300), "bytes", len(body))
+			"err", messaging.Scrub(err.Error(), 300), "bytes", len(body))
 		return nil, RejectedUndecodable
 	}
 	if telling(told.Events) {

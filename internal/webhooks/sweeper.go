@@ -50,7 +50,7 @@ func (i *Intake) sweepUntil(ctx context.Context) {
 		}
 		if fails := err != nil && !errors.Is(err, campaign.ErrUnwritable); fails != failing {
 			if failing = fails; failing {
-				i.o.Log.Error("early webhooks cannot be matched; tried again each second", "error", err)
+				i.o.Log.Error("early webhooks cannot be matched; tried again each second", "err", err)
 			} else {
 				i.o.Log.Info("early webhooks are matched again")
 			}

@@ -153,7 +153,7 @@ func (w *writer) commit(ctx context.Context, first *queued) {
 	if failing := err != nil && !errors.Is(err, campaign.ErrUnwritable); failing != w.failing {
 		w.failing = failing
 		if failing {
-			w.o.Log.Error("webhooks cannot be stored; answered 503 until they can", "error", err, "events", events)
+			w.o.Log.Error("webhooks cannot be stored; answered 503 until they can", "err", err, "events", events)
 		} else {
 			w.o.Log.Info("webhooks are stored again")
 		}

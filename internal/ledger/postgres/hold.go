@@ -92,13 +92,13 @@ func (l *Ledger) failureHolds(do func(...*query) error, f ledger.Failures) ([]ca
 // status.
 func (l *Ledger) holdAbsorbed(ctx context.Context, told absorbed) {
 	if err := l.reachable(ctx, nil, told.reached, nil); err != nil {
-		l.log.Warn("a number that was delivered to is still called unreachable", "ledger", l.name, "error", err)
+		l.log.Warn("a number that was delivered to is still called unreachable", "ledger", l.name, "err", err)
 	}
 	hs, err := l.failureHolds(func(qs ...*query) error { return l.read(ctx, l.hooks, qs...) }, told.failures)
 	if err == nil {
 		_, err = l.holds(ctx, hs, nil)
 	}
 	if err != nil {
-		l.log.Warn("a hold of a failed status was not stored", "ledger", l.name, "error", err)
+		l.log.Warn("a hold of a failed status was not stored", "ledger", l.name, "err", err)
 	}
 }

@@ -241,7 +241,7 @@ func (l *Ledger) FinishImport(ctx context.Context, no campaign.RunNo, rows int64
 	if rows >= analyzeFrom {
 		err := l.read(ctx, l.reports, stmt(nil, sqlAnalyzeDeliveries), stmt(nil, sqlAnalyzeSegments), stmt(nil, sqlAnalyzeOutcomes))
 		if err != nil {
-			l.log.Warn("the server's statistics could not be brought up to date; autovacuum will", "ledger", l.name, "error", err)
+			l.log.Warn("the server's statistics could not be brought up to date; autovacuum will", "ledger", l.name, "err", err)
 		}
 	}
 	return nil

@@ -98,7 +98,7 @@ func (c *checkpointer) run(query string) {
 			at = fullWait
 		}
 		if c.failed++; c.failed == at && !c.ledger.outage.Logged() {
-			c.ledger.log.Warn("ledger checkpoint failed: trying again until one succeeds", "path", c.ledger.path, "error", err)
+			c.ledger.log.Warn("ledger checkpoint failed: trying again until one succeeds", "path", c.ledger.path, "err", err)
 		}
 		return
 	}

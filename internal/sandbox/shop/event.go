@@ -46,7 +46,7 @@ func (p *Platform) emit(co *company, kind string, data any) {
 	}
 	var err error
 	if e.body, err = json.Marshal(eventBody{e.id, kind, e.at, co.ID, data}); err != nil {
-		p.opt.Log.Error("commerce: an event cannot be encoded", "type", kind, "error", err)
+		p.opt.Log.Error("commerce: an event cannot be encoded", "type", kind, "err", err)
 		return
 	}
 	e.open.Store(int32(len(e.deliveries)))

@@ -61,7 +61,7 @@ func (p *Platform) answer(c *call, raw []byte, bodyErr error, number uint64) (in
 	}
 	body, err := json.Marshal(out)
 	if err != nil {
-		p.opt.Log.Error("commerce: an answer cannot be encoded", "path", c.route.path, "error", err)
+		p.opt.Log.Error("commerce: an answer cannot be encoded", "path", c.route.path, "err", err)
 		return http.StatusInternalServerError, []byte(`{"message":"Server Error"}`)
 	}
 	return status, body
