@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"campaignd/campaign"
@@ -27,13 +28,19 @@ func checkDrops(ctx context.Context, cfg *config.Config) (checks []Check) {
 	}
 	campaigns := schedule.NewFolder(cfg.Campaigns)
 	_, _ = campaigns.Look() // checkCampaigns names the faults
+	looks := make([]error, len(cfg.Drops))
+	var wait sync.WaitGroup
+	for i := range cfg.Drops { // at once: one that does not answer is no fault of the others
+		wait.Go(func() { looks[i] = lookAt(ctx, &cfg.Drops[i]) })
+	}
+	wait.Wait()
 	for i := range cfg.Drops {
 		r := &cfg.Drops[i]
 		where := config.RedactURL(r.Bucket)
 		if r.Prefix != "" {
 			where += " with prefix " + r.Prefix
 		}
-		if err := lookAt(ctx, r); errors.Is(err, fs.ErrNotExist) {
+		if err := looks[i]; errors.Is(err, fs.ErrNotExist) {
 			checks = append(checks, Check{name, HealthFail, where + " does not exist, so no list is taken from it",
 				"make it, or correct drops in the configuration"})
 			continue

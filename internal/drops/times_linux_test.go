@@ -24,12 +24,13 @@ import (
 type shelf struct {
 	Bucket
 	object Object
+	quiet  time.Duration
 	err    error // of its listing
 }
 
 func (b *shelf) Every() time.Duration { return time.Second }
 
-func (b *shelf) Quiet(Object) (time.Duration, bool) { return 10 * time.Second, false }
+func (b *shelf) Quiet(Object) (time.Duration, bool) { return b.quiet, false }
 
 func (b *shelf) List(context.Context, string) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) { yield(b.object, b.err) }
@@ -56,7 +57,7 @@ func (d *desk) ClaimFile(_ context.Context, f campaign.DroppedFile) (campaign.Dr
 // shelved is a watcher of a shelf in virtual time. pass lets time pass, with a look each second.
 func shelved(t *testing.T, do func(t *testing.T, b *shelf, d *desk, missing *error, pass func(time.Duration))) {
 	synctest.Test(t, func(t *testing.T) {
-		b, d := &shelf{object: Object{Key: "list.csv", ETag: "one", Size: 9}}, &desk{}
+		b, d := &shelf{object: Object{Key: "list.csv", ETag: "one", Size: 9}, quiet: 10 * time.Second}, &desk{}
 		var missing error
 		w := New(Options{Ledger: d, Rules: []Rule{{Name: "inbox", Bucket: b, Campaign: "spring"}}, Log: slog.New(slog.DiscardHandler),
 			Missing: func(string) error { return missing }, Lease: time.Minute})
@@ -81,6 +82,32 @@ func TestAReplacedFileIsQuietAnew(t *testing.T) {
 		pass(4 * time.Second)
 		if d.claims != 1 {
 			t.Errorf("12 s after it was replaced: got %d claims, want 1", d.claims)
+		}
+	})
+}
+
+// A server whose ETags differ at each look makes a file of the first looks, not of each.
+func TestAFileThatAlwaysChangesWaits(t *testing.T) {
+	shelved(t, func(t *testing.T, b *shelf, d *desk, _ *error, pass func(time.Duration)) {
+		b.quiet = 0 // as a bucket
+		for n := range 30 {
+			b.object.ETag = fmt.Sprint("version ", n)
+			pass(2 * time.Second)
+		}
+		if d.claims != 1+mostChanges {
+			t.Errorf("30 versions in a minute: got %d claims, want %d", d.claims, 1+mostChanges)
+		}
+		if len(d.waits) != 1 || !strings.Contains(d.waits[0].Reason, "another version") {
+			t.Errorf("got the waits %+v, want one that says why", d.waits)
+		}
+		pass(12 * time.Second)
+		if d.claims != 2+mostChanges {
+			t.Errorf("a version stayed for 12 s: got %d claims, want %d", d.claims, 2+mostChanges)
+		}
+		b.object.ETag = "replaced"
+		pass(2 * time.Second)
+		if d.claims != 3+mostChanges {
+			t.Errorf("replaced once: got %d claims, want %d at once", d.claims, 3+mostChanges)
 		}
 	})
 }

@@ -93,7 +93,9 @@ const launchesAtOnce = 2
 type Watcher struct {
 	o       Options
 	folders []*watched
+	most    int           // mostListed, less in tests
 	freed   chan struct{} // the work on a file has ended
+	listed  chan *watched // the look at a folder has ended
 	work    sync.WaitGroup
 
 	mu     sync.Mutex
@@ -111,20 +113,24 @@ type watched struct {
 	noted  []campaign.DropWait          // as stored
 	ready  []Object                     // complete, and not claimed yet
 	failed string                       // the fault that was logged last
+	// listing says that a goroutine looks at the folder; until it has ended the rest is its own.
+	listing bool
 }
 
 // sighting is a version that was seen, and what is known of it.
 type sighting struct {
 	etag  string
 	since time.Time
-	taken string // why it is not taken any more; "" while it may be
+	// changed counts how often the version was another one than at the look before.
+	changed int
+	taken   string // why it is not taken any more; "" while it may be
 	// claimed is when this process last found it claimed. The process that claimed it moves it away.
 	claimed time.Time
 }
 
 // New makes a Watcher.
 func New(o Options) *Watcher {
-	w := &Watcher{o: o, freed: make(chan struct{}, 1), busy: map[int64]bool{}, again: map[int64]time.Time{}, stated: map[int64][32]byte{}}
+	w := &Watcher{o: o, most: mostListed, freed: make(chan struct{}, 1), listed: make(chan *watched, len(o.Rules)), busy: map[int64]bool{}, again: map[int64]time.Time{}, stated: map[int64][32]byte{}}
 	for _, r := range o.Rules {
 		w.folders = append(w.folders, &watched{Rule: r, seen: map[string]sighting{}, waits: map[string]campaign.DropWait{}})
 	}
@@ -134,21 +140,49 @@ func New(o Options) *Watcher {
 // step is the longest time between two looks at what is due.
 const step = 500 * time.Millisecond
 
-// Run watches until ctx ends, and returns when its goroutines have ended.
+// The bounds of one look at a folder. A listing that exceeds one is a fault of its folder, and no
+// file is taken there.
+const (
+	listWithin = time.Minute
+	mostListed = 200_000 // files and folders; each takes about 200 bytes
+)
+
+// mostChanges is how many looks in a row may find another version of a file of a bucket, which has
+// no quiet time, until it has to stay the same for changedQuiet. A server whose ETags differ each
+// time would make a file of each look.
+const (
+	mostChanges  = 2
+	changedQuiet = 10 * time.Second
+)
+
+// Run watches until ctx ends, and returns when its goroutines have ended. Each folder is listed by
+// itself, so that one that does not answer delays no other.
 func (w *Watcher) Run(ctx context.Context) {
 	defer w.work.Wait()
 	for {
 		for _, p := range w.folders {
-			if now := time.Now(); !now.Before(p.next) {
-				w.look(ctx, p)
-				p.next = time.Now().Add(max(p.Bucket.Every(), 20*time.Since(now))) // listing takes at most 5 % of the time
+			if !p.listing && !time.Now().Before(p.next) {
+				p.listing = true
+				w.work.Go(func() {
+					began := time.Now()
+					w.look(ctx, p)
+					p.next = time.Now().Add(max(p.Bucket.Every(), 20*time.Since(began))) // listing takes at most 5 % of the time
+					if p.failed != "" {
+						p.next = time.Now().Add(max(p.Bucket.Every(), time.Since(began)))
+					}
+					w.listed <- p
+				})
 			}
-			w.claim(ctx, p)
+			if !p.listing {
+				w.claim(ctx, p)
+			}
 			w.due(ctx, p)
 		}
 		select {
 		case <-ctx.Done():
 			return
+		case p := <-w.listed:
+			p.listing = false
 		case <-w.freed:
 		case <-time.After(step):
 		}
@@ -170,14 +204,17 @@ func (w *Watcher) look(ctx context.Context, p *watched) {
 	var sidecars []string // the lists that a sidecar here is of
 	missing := sync.OnceValue(func() error { return w.o.Missing(p.Campaign) })
 	p.ready = p.ready[:0]
-	for o, err := range p.Bucket.List(ctx, p.Prefix) {
+	within, cancel := context.WithTimeout(ctx, listWithin)
+	defer cancel()
+	listed, unread := 0, error(nil)
+	for o, err := range p.Bucket.List(within, p.Prefix) {
 		if ctx.Err() != nil {
 			return
 		}
-		if err != nil {
-			wait("", "it cannot be read: "+err.Error())
-			seen = p.seen // what was seen before the fault still counts after it
-			p.ready, sidecars = nil, nil
+		if listed++; listed > w.most {
+			err = fmt.Errorf("its listing has more than %d files and does not end: remove old ones, or give a prefix", w.most)
+		}
+		if unread = err; unread != nil || within.Err() != nil {
 			break
 		}
 		if !p.takes(o.Key) {
@@ -192,8 +229,13 @@ func (w *Watcher) look(ctx context.Context, p *watched) {
 			continue
 		}
 		s, ok := p.seen[o.Key]
-		if !ok || s.etag != o.ETag {
+		switch {
+		case !ok:
 			s = sighting{etag: o.ETag, since: now}
+		case s.etag != o.ETag:
+			s = sighting{etag: o.ETag, since: now, changed: s.changed + 1}
+		case now.Sub(s.since) >= changedQuiet:
+			s.changed = 0
 		}
 		seen[o.Key] = s
 		if s.taken != "" {
@@ -214,6 +256,8 @@ func (w *Watcher) look(ctx context.Context, p *watched) {
 		switch least, written := p.Bucket.Quiet(o); {
 		case written:
 			wait(o.Key, "a process is writing it")
+		case least == 0 && s.changed > mostChanges && now.Sub(s.since) < changedQuiet:
+			wait(o.Key, fmt.Sprintf("each look finds another version of it; it is taken when one has stayed for %s", changedQuiet))
 		case now.Sub(s.since) < least:
 			if now.Sub(s.since) >= quietKnown {
 				wait(o.Key, fmt.Sprintf("it is taken when it has stayed unchanged for %s", least))
@@ -224,6 +268,17 @@ func (w *Watcher) look(ctx context.Context, p *watched) {
 				wait(o.Key, "it is taken when one of the files before it is launched")
 			}
 		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return
+	case within.Err() != nil:
+		unread = fmt.Errorf("its listing did not end within %s, after %d files", listWithin, listed)
+	}
+	if unread != nil {
+		wait("", "it cannot be read: "+unread.Error())
+		seen = p.seen // what was seen before the fault still counts after it
+		p.ready, sidecars = nil, nil
 	}
 	for _, list := range sidecars {
 		if _, there := seen[list]; !there && others < mostForeign {
