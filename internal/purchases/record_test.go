@@ -228,6 +228,23 @@ func TestTheRegionOfTheNewestCampaignCounts(t *testing.T) {
 	}
 }
 
+// A campaign with a region is launched after the country of the company was learnt.
+func TestARegionReplacesTheCountryOfTheCompany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &notebook{runs: []campaign.Run{counting(1, `""`, time.Now().Add(-time.Hour), time.Time{})}}
+		order := `{"id":"o","created_at":"` + time.Now().Format(time.RFC3339) + `","billing":{"address":{"phone":"0677000001"}}}`
+		var requests []string
+		k := keeperOf(l, shopOf(map[string]string{"o": order}, []string{"o"}, &requests), &bytes.Buffer{})
+		for _, want := range []string{"+27677000001", "+254677000001"} {
+			if _, err := k.Take(t.Context()); err != nil || l.stored["o"].Key != recipients.Key(want) {
+				t.Errorf("got the key %d and %v, want %d", l.stored["o"].Key, err, recipients.Key(want))
+			}
+			l.runs = append([]campaign.Run{counting(2, "KE", time.Now(), time.Time{})}, l.runs...)
+			time.Sleep(time.Minute)
+		}
+	})
+}
+
 // A poll begins where the last one ended: an order of the future does not move that.
 func TestAPollIsReadUpToNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
