@@ -24,6 +24,8 @@ func TestAReplayArrivesWhileWebhooksAreTaken(t *testing.T) {
 		{"nobody took them", listened(0, 105), 200, 110, 90, true},
 		{"nobody took them until the service gave up", listened(0, 105, 800, 900), 900, 110, 90, true},
 		{"the same, long after", listened(0, 105, 800, 1200), 1200, 110, 90, true},
+		{"a break as long as all repetitions", listened(0, 150, 666, 1200), 1200, 150, 90, true},
+		{"a minute less than them", listened(0, 150, 665, 1200), 1200, 150, 90, false},
 		{"breaks that the service outlasts", listened(0, 105, 400, 420, 900, 1700), 1700, 110, 90, false},
 		{"a break, and its repetitions are due", listened(0, 120, 123, 154), 154, 110, 90, false},
 		{"a break while they may come again", listened(0, 149, 152, 156), 156, 110, 90, true},

@@ -26,6 +26,7 @@ func TestAReplayWaitsForAVerifiedEvent(t *testing.T) {
 		"a wrong secret, mended":            {[]signed{{0, 0, "a"}, {5, 3, ""}, {9, 1, ""}, {20, 0, "b"}, {21, 0, "b"}}, map[int]int{20: 5}},
 		"nothing is verified":               {[]signed{{0, 0, "a"}, {5, 3, ""}, {65, 1, ""}}, map[int]int{}},
 		"a stranger beside verified events": {[]signed{{0, 9, ""}, {1, 0, "a"}, {2, 9, ""}, {3, 0, "a"}, {4, 9, ""}, {5, 0, "a"}}, map[int]int{}},
+		"an hour after the first":           {[]signed{{0, 1, ""}, {5, 0, "a"}, {10, 1, ""}, {65, 0, "a"}}, map[int]int{5: 0, 65: 10}},
 		"twice within an hour": {[]signed{{0, 1, ""}, {5, 0, "a"}, {10, 1, ""}, {20, 0, "a"}, {64, 0, "a"}, {66, 0, "a"}, {67, 0, "a"}},
 			map[int]int{5: 0, 66: 10}},
 		"another replica verifies at once": {[]signed{{5, 2, ""}, {6, 0, "a"}}, map[int]int{}},

@@ -154,7 +154,7 @@ func TestAnyOtherFailureStopsThePush(t *testing.T) {
 func TestDifferencesNameBothSides(t *testing.T) {
 	a := &account{}
 	a.pushed(t, map[string]string{"sale.en_US.yaml": good})
-	a.listed[0].Category = "UTILITY"
+	a.listed[0].Category, a.listed[0].Components[0].Format = "UTILITY", "VIDEO"
 	changed := strings.NewReplacer("text: Bye", "text: Ciao", "    - {type: QUICK_REPLY, text: No}\n", "", "Ada", "Eve").Replace(good)
 	all, err := ReadFolder(folder(t, map[string]string{"sale.en_US.yaml": changed}))
 	if err != nil {
@@ -162,6 +162,7 @@ func TestDifferencesNameBothSides(t *testing.T) {
 	}
 	got, err := Compare(t.Context(), a, "conn_1", all)
 	want := []string{`category: the service has "UTILITY", the file "MARKETING"`,
+		`header.format: the service has "VIDEO", the file "TEXT"`,
 		`body.example.body_text: the service has "Ada | 12", the file "Eve | 12"`,
 		`footer.text: the service has "Bye", the file "Ciao"`,
 		`buttons[1].type: the service has "QUICK_REPLY", the file nothing`, `buttons[1].text: the service has "No", the file nothing`}

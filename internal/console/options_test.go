@@ -64,8 +64,8 @@ func (l limited) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaig
 	}
 }
 
-// Of the groups of rows that are chosen each counts, and people whom the platform limited wait for a
-// day unless the form says otherwise.
+// Of the groups of rows that are chosen each counts, and people whom the platform limited wait for
+// a day unless the form says otherwise.
 func TestEachChoiceOfAFollowUpCounts(t *testing.T) {
 	w := newWorld(t)
 	w.cancel(t, "spring-1")

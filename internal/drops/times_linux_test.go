@@ -245,6 +245,9 @@ func TestARunIsSettledWhenNoStatusIsAwaited(t *testing.T) {
 		"delivered, ended a moment ago": {campaign.Finished, time.Hour, 26 * time.Hour, campaign.Delivered, false},
 		"accepted":                      {campaign.Finished, 6 * day, 6 * day, campaign.Accepted, false},
 		"accepted a week ago":           {campaign.Finished, 8 * day, time.Minute, campaign.Accepted, true},
+		"sent":                          {campaign.Finished, 6 * day, 6 * day, campaign.Sent, false},
+		"queued":                        {campaign.Cancelled, 2 * day, 2 * day, campaign.Queued, false},
+		"sending":                       {campaign.Cancelled, 2 * day, 2 * day, campaign.Sending, false},
 		"in doubt":                      {campaign.Finished, 2 * day, 2 * day, campaign.InDoubt, false},
 	} {
 		run := campaign.Run{State: c.state, EndedAt: ago(c.ended)}

@@ -3,6 +3,7 @@ package purchases_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -33,6 +34,7 @@ type notebook struct {
 	ended   []string // hints
 	removed []string
 	matched []string
+	fault   error // of MatchPurchases
 }
 
 func (n *notebook) Runs(_ context.Context, f campaign.RunFilter) (all []campaign.Run, err error) {
@@ -53,6 +55,9 @@ func (n *notebook) SegmentStates(_ context.Context, no campaign.RunNo) ([]campai
 
 func (n *notebook) MatchPurchases(_ context.Context, s campaign.SegmentState, span reception.Span, rule conversion.Rule) (int, error) {
 	now := time.Now()
+	if n.fault != nil {
+		return 0, n.fault
+	}
 	n.matched = append(n.matched, fmt.Sprintf("%d from %v to %v within %v", s.Run, now.Sub(span.Since), span.Until.Sub(now), rule.Within))
 	return 0, nil
 }
@@ -287,6 +292,10 @@ func TestARunIsCountedForDaysAfterItsEnd(t *testing.T) {
 			l := &notebook{runs: []campaign.Run{unstarted, plain, r}}
 			if _, err := keeperOf(l, nil, &bytes.Buffer{}).Match(t.Context()); err != nil || fmt.Sprint(l.matched) != c.want {
 				t.Errorf("ended %v ago: matched %v, %v; want %v", c.ended, l.matched, err, c.want)
+			}
+			l.fault = errors.New("the ledger is away")
+			if _, err := keeperOf(l, nil, &bytes.Buffer{}).Match(t.Context()); (err != nil) != (c.want != "[]") {
+				t.Errorf("ended %v ago, a ledger that is away: got %v, want its fault if there is a run to match", c.ended, err)
 			}
 			if f := l.filters[0]; now.Sub(f.EndedAfter) != 93*day {
 				t.Errorf("got the runs that ended in the last %v, want 93 days: within is at most 90", now.Sub(f.EndedAfter))

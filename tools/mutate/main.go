@@ -14,7 +14,8 @@ import (
 
 // mutated lists the packages that are mutated by default.
 const mutated = "./campaign/... ./internal/ledger ./internal/ledger/sqlite ./internal/ledger/postgres ./internal/messaging/... " +
-	"./internal/webhooks ./internal/config ./internal/schedule ./internal/daemon ./throttle ./recipients ./reporting ./cmd/..."
+	"./internal/webhooks ./internal/config ./internal/schedule ./internal/daemon ./throttle ./recipients ./reporting ./cmd/... " +
+	"./internal/audience ./internal/purchases ./internal/commerce ./internal/drops ./internal/console"
 
 // options are the flags and the state of one run.
 type options struct {

@@ -2,6 +2,7 @@ package cloud
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -140,6 +141,16 @@ func TestAnOlderListingTeachesNothing(t *testing.T) {
 	}
 }
 
+func TestABodyOfAnySizeIsNotDecoded(t *testing.T) {
+	body := []byte(`{"object":"page"}` + strings.Repeat(" ", messaging.MaxBody))
+	for n, want := range map[int]error{messaging.MaxBody: nil, messaging.MaxBody + 1: messaging.ErrBodyTooLarge} {
+		_, err := DecodeEvents(body[:n], func(string) bool { return true }, nil)
+		if !errors.Is(err, want) {
+			t.Errorf("%d bytes: got %v, want %v", n, err, want)
+		}
+	}
+}
+
 // The platform tells where an upload goes on; what cannot be such a place ends it, and so does a
 // refusal.
 func TestAnUploadEndsAtARefusalAndAtAnOddOffset(t *testing.T) {
@@ -167,6 +178,9 @@ func TestAnUploadEndsAtARefusalAndAtAnOddOffset(t *testing.T) {
 			case r.Method == http.MethodGet:
 				io.WriteString(w, `{"file_offset":`+c.offset+`}`)
 			default:
+				if kind := r.Header.Get("Content-Type"); kind != "application/octet-stream" {
+					t.Errorf("%s: got the type %q, want application/octet-stream", name, kind)
+				}
 				if posts++; posts == 1 && c.status == 0 {
 					panic(http.ErrAbortHandler)
 				}
