@@ -38,7 +38,8 @@ type Firing struct {
 	// MissedSince.
 	Missed      int64
 	MissedSince time.Time
-	// Since is when a launch was first possible: grace counts from it.
+	// Since is when a launch was first possible: grace counts from it. Of a missed or failed firing it
+	// is when that was found out.
 	Since   time.Time
 	Outcome FiringOutcome
 	Detail  string // why, in a sentence
@@ -63,6 +64,8 @@ type FiringLedger interface {
 	// reports whether the outcome changed.
 	NoteFiring(ctx context.Context, f Firing) (changed bool, err error)
 	Firings(ctx context.Context, f FiringFilter) ([]Firing, error)
+	// LastMissed is the latest Since of a missed or failed firing of any campaign; zero: none is.
+	LastMissed(ctx context.Context) (time.Time, error)
 	// Clock is the time of the clock that all replicas share: the database server's, or, with SQLite,
 	// that of this machine, and never before the newest time in the ledger.
 	Clock(ctx context.Context) (time.Time, error)

@@ -62,6 +62,10 @@ refuses "/image/digest" -f "$ok" --set image.digest=latest
 refuses "sender.autoscaling.minReplicas is above maxReplicas" -f "$ok" --set sender.autoscaling.minReplicas=7
 refuses "intake.autoscaling.minReplicas is above maxReplicas" -f "$ok" --set intake.autoscaling.minReplicas=9
 refuses "/config/ledger_connections" -f "$ok" --set config.ledger_connections=5
+for base in recovery.md https:// "https://example.com/recovery.md#alerts" "https://example.com/a b"; do
+	refuses "/prometheusRule/runbook" -f "$chart/ci/monitored.yaml" --set "prometheusRule.runbook=$base"
+done
+refuses "needs serviceMonitor.enabled" -f "$chart/ci/monitored.yaml" --set serviceMonitor.enabled=false
 refuses "ingress.host is empty" -f "$ok" --set ingress.enabled=true
 if bin/helm template prod.eu "$chart" -f "$ok" >/dev/null 2>"$out/refused"; then
 	echo "the chart takes a release name with a dot, which no Service can have"

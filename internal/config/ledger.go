@@ -36,6 +36,19 @@ func (c *Config) BesideLedger(suffix string) string {
 	return path + suffix
 }
 
+// Disks are the folders that a process writes to, by the key of the configuration that names them.
+// A ledger on a database server is not among them.
+func (c *Config) Disks() map[string]string {
+	all := map[string]string{}
+	if !c.SharedLedger() {
+		all["ledger"] = filepath.Dir(c.BesideLedger(""))
+	}
+	if c.DataDir != "" {
+		all["data_dir"] = c.DataDir
+	}
+	return all
+}
+
 // AccessFile is the path of the file that tells how the process with the ledger's lock is reached.
 func (c *Config) AccessFile() string { return c.BesideLedger(".api") }
 

@@ -37,9 +37,9 @@ func (d *Daemon) metrics(e *sender.Engine) http.Handler {
 	if d.holds != nil {
 		reg.MustRegister(holdMetrics(d.holds.counts))
 	}
-	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "campaignd_build_info",
-		Help: "1, with the version as a label.", ConstLabels: prometheus.Labels{"version": version.String()}}, func() float64 { return 1 }))
-	reg.MustRegister(runMetrics(d.ledger), d.nearMetrics(e), notificationMetrics(d.ledger), signatureMetrics(d.ledger))
+	reg.MustRegister(collector(func(put emit) { put(descBuild, 1, version.String()) }))
+	reg.MustRegister(runMetrics(d.ledger), d.nearMetrics(e), notificationMetrics(d.ledger), signatureMetrics(d.ledger),
+		factMetrics(d.ledger), diskMetrics(d.cfg))
 	if d.cfg.Role != config.RoleIntake {
 		reg.MustRegister(firingMetrics(d.schedule))
 	}
@@ -76,6 +76,8 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(m.Desc, m.kind, v, labels...)
 	})
 }
+
+var descBuild = gauge("campaignd_build_info", "1, with the version as a label.", "version")
 
 var (
 	descPosted  = counter("campaignd_posts_total", "Requests made to the service.", "connection")

@@ -80,7 +80,7 @@ func TestMetricsCountMessagesAndNameNobody(t *testing.T) {
 		t.Errorf("the service accepted %d messages, want 19", n)
 	}
 	labels := regexp.MustCompile(`^campaignd_[a-z_]+\{(.*)\}`)
-	known := regexp.MustCompile(`^(connection|portfolio|result|reason|kind|outcome|state)="[a-z_0-9]+"` +
+	known := regexp.MustCompile(`^(connection|portfolio|result|reason|kind|outcome|state|folder)="[a-z_0-9]+"` +
 		`(,(result|limited_by|reason)="[a-z_]+")?$|^version="[^"]+"$|^le="[0-9.+Inf]+"$`)
 	for _, line := range strings.Split(page, "\n") {
 		if found := labels.FindStringSubmatch(line); found != nil && !known.MatchString(found[1]) {

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -26,15 +26,7 @@ const (
 // checkDisks looks at the free space of the folders that campaignd writes to.
 func checkDisks(_ context.Context, cfg *config.Config) (checks []Check) {
 	const name = "disk"
-	var folders []string
-	if !cfg.SharedLedger() {
-		folders = append(folders, filepath.Dir(cfg.BesideLedger("")))
-	}
-	if cfg.DataDir != "" {
-		folders = append(folders, cfg.DataDir)
-	}
-	slices.Sort(folders)
-	for _, f := range slices.Compact(folders) {
+	for _, f := range slices.Compact(slices.Sorted(maps.Values(cfg.Disks()))) {
 		free, err := config.FreeSpace(f)
 		switch {
 		case errors.Is(err, errors.ErrUnsupported):

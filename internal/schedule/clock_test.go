@@ -144,3 +144,15 @@ func TestAnImportEndsByTheClockOfTheLedger(t *testing.T) {
 		}
 	}
 }
+
+// An alert compares the time with now. A firing may be found out long after it was due, and a
+// launch that failed long after it was first possible.
+func TestAMissedFiringTellsWhenItWasFoundOut(t *testing.T) {
+	c, before := newScene(t), time.Now().Truncate(time.Second)
+	at := times(t, "2026-03-02T09:00:00Z")[0]
+	c.note(campaign.Firing{Key: "2026-03-02T09:00", At: at, Since: at, Outcome: campaign.FiringLaunching, Detail: "no TLS"})
+	c.wantLooks(scheduledAt(t, "2026-03-01T10:00:00Z", "cron: '0 9 * * *'"), [2]string{"2026-03-02T11:00:00Z", ""})
+	if last, err := c.ledger.LastMissed(t.Context()); err != nil || last.Before(before) {
+		t.Errorf("a launch failed: got the time %s (%v), want not before %s", last, err, before)
+	}
+}

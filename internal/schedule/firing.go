@@ -279,6 +279,9 @@ func (sc *Scheduler) Due(ctx context.Context, s Scheduled, now time.Time) (f cam
 // seen before, those that were missed before it. Firings that fail one after the other for the
 // same cause are one line. When the cause changes, the next line has their count.
 func (sc *Scheduler) note(ctx context.Context, f campaign.Firing, seen bool) error {
+	if f.Outcome == campaign.FiringMissed || f.Outcome == campaign.FiringFailed {
+		f.Since = time.Now()
+	}
 	changed, err := sc.o.Ledger.NoteFiring(ctx, f)
 	if err != nil || !changed {
 		return err

@@ -89,6 +89,12 @@ var reportFaults = []faultyMethod{
 }
 
 var jobFaults = []faultyMethod{
+	{"LastMissed", func(f *fixture, _ Faults) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, err := f.l.LastMissed(ctx)
+			return err
+		}
+	}},
 	{"NoteFiring", func(f *fixture, _ Faults) func(context.Context) error {
 		key := fmt.Sprint("firing ", f.ids)
 		return func(ctx context.Context) error {

@@ -78,6 +78,22 @@ var firingPromises = []promise{
 			f.Errorf("%d firings whose time has come, from %s to %s; want the newest %d", n, past[0].Key, past[n-1].Key, ledger.FiringsKept)
 		}
 	}},
+	{"TheLastMissedFiringIsOfAnyCampaign", func(f *fixture) {
+		latest := func(want time.Time) {
+			f.Helper()
+			if got, err := f.l.LastMissed(f.ctx); err != nil || !got.Equal(want) {
+				f.Errorf("the last missed firing: got %s (%v), want %s", got, err, want)
+			}
+		}
+		latest(time.Time{})
+		at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+		for i, outcome := range []campaign.FiringOutcome{campaign.FiringFailed, campaign.FiringMissed, campaign.FiringSkipped,
+			campaign.FiringLaunched, campaign.FiringLaunching, campaign.FiringAdded} {
+			since := at.Add(time.Duration(i) * time.Hour)
+			f.note(campaign.Firing{Campaign: fmt.Sprint("c", i), Key: "k", At: at.Add(-since.Sub(at)), Since: since, Outcome: outcome})
+			latest(at.Add(time.Duration(min(i, 1)) * time.Hour))
+		}
+	}},
 	{"FiringsAreReadNewestFirst", func(f *fixture) {
 		at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 		for i, outcome := range []campaign.FiringOutcome{campaign.FiringWaiting, campaign.FiringSkipped, campaign.FiringLaunching,

@@ -53,6 +53,15 @@ func (l *Ledger) Firings(ctx context.Context, f campaign.FiringFilter) ([]campai
 	return list(ctx, l.db, Sending, ledger.ScanFiring, sqlFirings+clause, args...)
 }
 
+const sqlLastMissed = `SELECT coalesce(max(since), 0) FROM firing WHERE outcome IN ('missed', 'failed')`
+
+// LastMissed implements campaign.FiringLedger.
+func (l *Ledger) LastMissed(ctx context.Context) (time.Time, error) {
+	var at int64
+	_, err := l.row(ctx, Reports, []any{&at}, sqlLastMissed)
+	return ledger.TimeOf(at), err
+}
+
 const sqlClock = `SELECT ledger_now()`
 
 // Clock implements campaign.FiringLedger.

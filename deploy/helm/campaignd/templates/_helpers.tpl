@@ -58,6 +58,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 {{- if and .Values.ingress.enabled (not .Values.ingress.host) }}{{ fail "ingress.host is empty" }}{{ end -}}
 {{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) }}{{ fail "httpRoute.parentRefs is empty: name a Gateway" }}{{ end -}}
+{{- if and .Values.prometheusRule.enabled (not .Values.serviceMonitor.enabled) }}{{ fail "prometheusRule.enabled needs serviceMonitor.enabled: its rules watch the job of that monitor. If something else scrapes the pods, load files/alerts.yaml into Prometheus once (docs/recovery.md#alerts)" }}{{ end -}}
 {{- if and .Values.istio.enabled (not .Values.istio.host) (or (not $accounts) (include "campaignd.service" .)) }}{{ fail "istio.host is empty: give the host of config.service.base_url" }}{{ end -}}
 {{- end -}}
 
