@@ -119,8 +119,9 @@ func parseAddress(address string) (*redis.Options, error) {
 }
 
 // NewRedis connects to the server at url: redis://user:password@host:port/db, rediss:// for TLS,
-// unix:///path. It fails only when the url cannot be read, or would send a password to another
-// machine without TLS; redis://...?sslmode=disable permits that. A server that does not answer yet
+// unix:///path. It fails only when the url cannot be read, would send a password to another machine
+// without TLS (redis://...?sslmode=disable permits that), or leads to a node of a cluster
+// (ErrCluster). A server that does not answer yet
 // is not an error: leases return ErrUnavailable until it answers. Ping asks whether it does.
 func NewRedis(ctx context.Context, address string, o Options) (*Redis, error) {
 	options, err := parseAddress(address)
@@ -163,7 +164,10 @@ func NewRedis(ctx context.Context, address string, o Options) (*Redis, error) {
 	}
 	r.server.address = o.Address
 	r.server.init(options, o.Log)
-	if err := r.Ping(ctx); err != nil {
+	if err := r.Ping(ctx); errors.Is(err, ErrCluster) {
+		_ = r.Close()
+		return nil, err
+	} else if err != nil {
 		o.Log.Warn("redis cannot be used: nothing is sent until it can", "err", err)
 	}
 	return r, nil
@@ -175,6 +179,13 @@ func (r *Redis) Ping(ctx context.Context) error {
 		return fmt.Errorf("%w: redis: %w", ErrUnavailable, err)
 	}
 	return nil
+}
+
+// Ready reports whether slots can be leased now. A server may answer Ping and refuse the script, so
+// it leases one of a key that no number has. The error wraps ErrUnavailable.
+func (r *Redis) Ready(ctx context.Context) error {
+	_, err := r.Lease(ctx, "/ready", 100, 1)
+	return err
 }
 
 // Close ends the connections. Slots handed out before stay valid.

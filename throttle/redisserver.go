@@ -21,6 +21,11 @@ const (
 	watchdogAfter   = 10 * time.Second       // without any answer for this long, the client is replaced
 )
 
+// ErrCluster says that the server is a node of a Redis cluster. It answers for some keys only, and
+// after a failover for others, so the limits of some numbers could not be kept.
+var ErrCluster = errors.New("it is a node of a Redis cluster, which campaignd does not support: " +
+	"give the address of one Redis server without cluster mode")
+
 var errBreaker = errors.New("no answer; asking again in a moment")
 
 // server is the connection to Redis and the state of its breaker and watchdog.
@@ -38,6 +43,7 @@ type server struct {
 	renewed  bool      // the client was replaced during this outage
 	count    int64     // incidents: events that may have lost or rewound a cursor
 	runID    string    // run id of the server process of the last connection
+	last     error     // the last failure
 	warned   string    // the eviction policy that the log has warned of
 
 	user, password string // of the next connection
@@ -83,6 +89,9 @@ func (s *server) greet(ctx context.Context, conn *redis.Conn) error {
 	text, err := conn.Info(ctx).Result()
 	id := infoField(text, "run_id")
 	policy := infoField(text, "maxmemory_policy")
+	if infoField(text, "cluster_enabled") == "1" {
+		return ErrCluster
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil || id == "" || s.runID != "" && s.runID != id {
@@ -152,6 +161,7 @@ func explain(err error) error {
 		{"WRONGPASS", "it refuses the user or password: check the address in `redis`"},
 		{"NOAUTH", "it wants a password: give redis://:PASSWORD@HOST:PORT"},
 		{"NOPERM", "its user may not do that: allow evalsha, eval, ping and info on all keys"},
+		{"The user executing the script", "its user may not do that: allow all commands of the scripts on all keys"},
 		{"READONLY", "it is a replica: give the address of the master"},
 	} {
 		if err != nil && redis.HasErrorPrefix(err, refusal.prefix) {
@@ -173,7 +183,7 @@ func (s *server) admit() (*redis.Client, error) {
 	now := time.Now()
 	if s.failures >= breakerFailures {
 		if now.Before(s.probeAt) {
-			return nil, errBreaker
+			return nil, fmt.Errorf("%w (last error: %w)", errBreaker, s.last)
 		}
 		s.probeAt = now.Add(breakerProbe) // this call tries, the others go on waiting
 	}
@@ -209,7 +219,7 @@ func (s *server) note(err error) {
 	if s.failures == 0 {
 		s.since = time.Now()
 	}
-	s.failures++
+	s.failures, s.last = s.failures+1, err
 	if s.failures == breakerFailures {
 		s.probeAt = time.Now().Add(breakerProbe)
 		s.log.Warn("redis is away: slots in hand are used, then nothing is sent", "err", err)

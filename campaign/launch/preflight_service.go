@@ -14,6 +14,14 @@ import (
 	"campaignd/internal/sentence"
 )
 
+// CheckService compares a campaign with what in.Service tells of its connections and its template,
+// as a preflight does, and reads no list. The error is one that prevented the check.
+func CheckService(ctx context.Context, in PreflightInput) ([]file.Finding, error) {
+	c := &check{in: in, d: in.Definition, p: &Preflight{}, src: file.ReadSource(in.File, in.Source)}
+	err := c.service(ctx)
+	return c.p.Findings, err
+}
+
 // service compares the campaign with what the service tells.
 func (c *check) service(ctx context.Context) error {
 	known, err := c.in.Service.Connections(ctx)

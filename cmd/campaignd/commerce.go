@@ -29,8 +29,8 @@ func (p *program) cmdCommerceStatus() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Check whether the platform accepts the configured key",
-		Long: `Fetches the company and one payment from the platform and changes nothing. The exit code is 0 if both arrived and 1
-if not; the output then names the remedy.`,
+		Long: `Requests the company, one payment and the newest orders from the platform, and changes nothing. The exit code is 0 if all
+of them arrive, and 1 otherwise; the sentence then names the remedy.`,
 		Example: "  campaignd commerce status\n  campaignd commerce status -o json",
 		Args:    command.NoArguments,
 	}
@@ -49,7 +49,7 @@ if not; the output then names the remedy.`,
 		} else {
 			_, err = fmt.Fprintln(p.Stdout, statusLine(s))
 		}
-		if err == nil && !s.Connected {
+		if err == nil && s.Code != "" {
 			return command.Silent(command.ExitFailed)
 		}
 		return err

@@ -229,7 +229,17 @@ func TestTheDoctorReadsTheNewestOrders(t *testing.T) {
 		}))
 		d := shopper(t, nil)
 		d.env["CAMPAIGND_COMMERCE_BASE_URL"], d.env["CAMPAIGND_COMMERCE_API_KEY"] = server.URL, "good"
-		r, doctor := d.want(0, "commerce", "status"), d.run("doctor")
+		code, line := 0, "ok commerce"
+		switch {
+		case orders == "":
+			code, line = 1, "fail commerce"
+		case strings.Contains(orders, "false"):
+			line = "warn commerce"
+		}
+		r, doctor := d.want(code, "commerce", "status"), d.run("doctor")
+		if said := strings.Join(strings.Fields(doctor.stdout), " "); !strings.Contains(said, line) {
+			t.Errorf("%s: got the doctor %q, want %q in it", orders, said, line)
+		}
 		if !strings.Contains(r.stdout, want) || !strings.Contains(strings.Join(strings.Fields(doctor.stdout), " "), strings.TrimSpace(want)) {
 			t.Errorf("%s: got %q, and the doctor %q; want %q in both", orders, r.stdout, doctor.stdout, want)
 		}

@@ -12,11 +12,13 @@ import (
 func (p *program) cmdDoctor() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check the service, the key, clocks, ledger, runs, disks, Redis, webhooks, commerce, campaigns, drops and time zones",
-		Long: `Checks what campaignd depends on, beside a running serve or without one, and names the remedy of each fault. It sends no
-message and changes nothing. To each registered webhook endpoint it posts one unsigned event, which an intake refuses.
+		Short: "Check the service, the key, ledger, runs, disks, Redis, certificates, webhooks, commerce, campaigns and more",
+		Long: `Checks what campaignd depends on, while serve runs or without it, by doing what sending does, and names the remedy of each
+fault. It sends no message and changes nothing. It runs the scripts of the limiter in Redis on keys that no number has and that
+expire, posts an unsigned and a signed test event to each registered webhook endpoint, sends a HEAD request to each notification
+address, and asks the service for the connections and the template of each scheduled campaign.
 
-The exit code is 1 if a check failed, and 0 if there are only warnings.`,
+"not checked" is what could not be looked at. The exit code is 1 if a check failed, and 0 otherwise.`,
 		Example: "  campaignd doctor\n  campaignd doctor -o json",
 		Args:    command.NoArguments,
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strings"
 	"testing"
 
 	"campaignd/internal/doctor"
@@ -43,7 +44,7 @@ func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
 	is("an endpoint that nothing serves", well["webhooks"], doctor.HealthWarn)
 	d.want(0, "suppressions", "add", "+2348031234567") // makes the ledger
 	is("a ledger", d.diagnosed(0)["durability"], doctor.HealthOK)
-	wantIn(t, "the table", d.want(0, "doctor").stdout, "ok      time zones  ")
+	wantIn(t, "the table", d.want(0, "doctor").stdout, "ok           time zones  ")
 
 	stop := d.serving()
 	is("an endpoint that is served", d.diagnosed(0)["webhooks"], doctor.HealthOK)
@@ -54,7 +55,10 @@ func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.write("campaigns/odd.yaml", "name: odd\n")
-	is("a broken campaign file", d.diagnosed(0)["campaigns"], doctor.HealthWarn)
+	is("a broken campaign file", d.diagnosed(1)["campaigns"], doctor.HealthFail)
+	if err := os.Remove(d.path("campaigns/odd.yaml")); err != nil {
+		t.Fatal(err)
+	}
 
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -76,6 +80,70 @@ func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
 	is("a service that is away", d.diagnosed(1)["service"], doctor.HealthFail)
 	d.write("campaignd.db", "this is no database, whatever its name says")
 	is("a file that is no ledger", d.diagnosed(1)["ledger"], doctor.HealthFail)
+}
+
+// What a firing needs of the service is asked for before.
+func TestTheDoctorAsksForWhatSchedulesNeed(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t, nil)
+	if err := os.Mkdir(d.path("campaigns"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	daily := campaignFile + "schedule: {cron: '0 9 * * *'}\n"
+	d.write("campaigns/list.csv", listOf(3))
+	for _, tt := range []struct {
+		about, old, new string
+		code            int
+		want            doctor.Health
+		said            string
+	}{
+		{"all is there", "", "", 0, doctor.HealthOK, "the connections and the template of 1 scheduled campaign"},
+		{"another template", "name: order_update", "name: order_updates", 1, doctor.HealthFail, "order_updates"},
+		{"another language", "language: en", "language: fr", 1, doctor.HealthFail, "fr"},
+		{"another connection", "conn_1", "conn_of_another", 1, doctor.HealthFail, "conn_of_another"},
+	} {
+		text := strings.ReplaceAll(daily, tt.old, tt.new)
+		if tt.old == "" {
+			text = daily
+		} else if text == daily {
+			t.Fatalf("%s: got no %q in %q, want it", tt.about, tt.old, daily)
+		}
+		d.write("campaigns/daily.yaml", text)
+		if got := d.diagnosed(tt.code)["templates"]; got.Health != tt.want || !strings.Contains(got.Detail, tt.said) {
+			t.Errorf("%s: got %+v, want %s %q", tt.about, got, tt.want, tt.said)
+		}
+	}
+	d.write("campaigns/daily.yaml", daily)
+	d.env["CAMPAIGND_SERVICE_BASE_URL"] = "http://" + d.public // nothing listens there
+	if got := d.diagnosed(1)["templates"]; got.Health != doctor.HealthUnchecked {
+		t.Errorf("a service that is away: got %+v, want %s", got, doctor.HealthUnchecked)
+	}
+}
+
+// An endpoint must take what our secrets sign, into our ledger.
+func TestTheDoctorNoticesWhoseEndpointAnswers(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t, nil)
+	d.want(0, "suppressions", "add", "+2348031234567")
+	defer d.serving()()
+	want := func(about string, code int, health doctor.Health, said string) {
+		t.Helper()
+		if got := d.diagnosed(code)["webhooks"]; got.Health != health || !strings.Contains(got.Detail, said) {
+			t.Errorf("%s: got %+v, want %s %q", about, got, health, said)
+		}
+	}
+	want("our own", 0, doctor.HealthOK, "takes signed events into this ledger")
+	d.want(0, "webhooks", "test")
+	ours := d.env["CAMPAIGND_LEDGER"]
+	d.env["CAMPAIGND_LEDGER"] = "sqlite:" + d.path("other.db")
+	d.want(0, "suppressions", "add", "+2348031234567")
+	want("of another ledger", 1, doctor.HealthFail, "leads to another campaignd")
+	if r := d.run("webhooks", "test"); r.code != 1 || !strings.Contains(r.stderr, "leads to another campaignd") {
+		t.Errorf("webhooks test: got %d %q, want 1 and the other campaignd", r.code, r.stderr)
+	}
+	d.env["CAMPAIGND_LEDGER"] = ours
+	d.env["CAMPAIGND_WEBHOOKS_SECRETS"] = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+	want("of another secret", 1, doctor.HealthFail, "does not take an event that webhooks.secrets[0] signs: 401")
 }
 
 // The doctor fails a ledger that serve refuses, and why says that nothing is sent.

@@ -74,11 +74,16 @@ func (p *program) testEndpoints(ctx context.Context, c *config.Config, addresses
 		return err
 	}
 	fmt.Fprintln(p.Stderr, "this proves the way in and our own secrets, not that the service signs with one of them")
+	for _, t := range tests {
+		if said := t.Another + t.Unknown; said != "" {
+			fmt.Fprintf(p.Stderr, "campaignd: %s\n", sentence.Printable(said))
+		}
+	}
 	refused, err := p.sayRefused(ctx, c)
 	if err == nil && refused {
 		return command.Silent(command.ExitFailed)
 	}
-	if err == nil && slices.ContainsFunc(tests, func(t doctor.EndpointTest) bool { return !t.Taken }) {
+	if err == nil && slices.ContainsFunc(tests, func(t doctor.EndpointTest) bool { return !t.Taken || t.Another != "" }) {
 		return command.Silent(command.ExitFailed)
 	}
 	return err

@@ -186,7 +186,7 @@ func (d *Daemon) openIntake(ctx context.Context) error {
 	sweep := &turn{job: d.job("sweep")}
 	d.closers = append(d.closers, sweep.end)
 	if d.intake, err = webhooks.New(d.ledger, d.verifier, webhooks.Options{
-		Platforms: platforms, Mark: d.ledger.Marks().Read, Foreign: d.directory.Foreign,
+		Ledger: d.ledger.LedgerID(), Platforms: platforms, Mark: d.ledger.Marks().Read, Foreign: d.directory.Foreign,
 		Connections: d.directory.ConnectionOf, Origin: d.directory.Origin,
 		Peers: d.directory.Peers, Runs: d.ledger, Tiered: d.directory.Tiered, Heard: d.heard,
 		PerCompany: d.cfg.Suppressions.Scope == config.PerCompany, OptOut: d.cfg.OptOut(),

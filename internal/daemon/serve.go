@@ -155,7 +155,7 @@ func (d *Daemon) ready() (note string, err error) {
 		err = l.Restored(ctx)
 	}
 	if r, ok := d.limiter.(*throttle.Redis); ok && err == nil {
-		err = r.Ping(ctx)
+		err = r.Ready(ctx)
 	}
 	if d.intake != nil && (errors.Is(err, ledger.ErrRestored) || errors.Is(err, throttle.ErrUnavailable)) {
 		return strings.TrimPrefix(note+"\nnothing is sent: "+err.Error(), "\n"), nil

@@ -30,6 +30,7 @@ func checkDisks(_ context.Context, cfg *config.Config) (checks []Check) {
 		free, err := config.FreeSpace(f)
 		switch {
 		case errors.Is(err, errors.ErrUnsupported):
+			checks = append(checks, unchecked(name, "look at it yourself", "the free space of %s cannot be read on this system", f))
 		case err != nil:
 			checks = append(checks, fail(name, "create the folder, or correct ledger and data_dir", err))
 		default:
@@ -52,8 +53,9 @@ func diskCheck(folder string, free uint64) Check {
 	return good(name, "%s", text)
 }
 
-// checkRedis asks for the policy and the persistence of the shared limits. A lost limit is safe,
-// and stops sending for a moment (docs/limits.md#the-script).
+// checkRedis runs the scripts of the limiter for each number, and asks for the policy and the
+// persistence of the shared limits. A lost limit is safe, and stops sending for a moment
+// (docs/limits.md#the-script).
 func checkRedis(ctx context.Context, cfg *config.Config) []Check {
 	const name = "redis"
 	if cfg.Redis == "" {
@@ -65,6 +67,11 @@ func checkRedis(ctx context.Context, cfg *config.Config) []Check {
 	}
 	defer r.Close()
 	f, err := r.Diagnose(ctx)
+	for _, number := range append(slices.Sorted(maps.Keys(cfg.Numbers)), "") {
+		if err == nil {
+			err = r.Try(ctx, number)
+		}
+	}
 	switch {
 	case err != nil:
 		return []Check{fail(name, "check redis in the configuration, and that it runs", err)}
@@ -87,28 +94,62 @@ func checkEndpoint(ctx context.Context, cfg *config.Config) []Check {
 	if err := cfg.CanReceive(); err != nil {
 		return []Check{{name, HealthWarn, err.Error(), "without webhooks no message of the service is ever known as delivered"}}
 	}
+	var checks []Check
+	if cfg.Cloud.Configured() {
+		checks = append(checks, unchecked(name, "send a message with `campaignd test`, and see that its status comes",
+			"the Cloud API does not tell where it posts the events of its accounts"))
+	}
 	if cfg.Service.APIKey.IsZero() {
-		return nil
+		return checks
 	}
 	client, err := config.NewClient(cfg)
 	if err != nil {
-		return nil // checkService tells it
+		return checks // checkService tells it
 	}
 	defer client.Close()
 	registered, err := client.Webhooks(ctx)
 	if err != nil {
-		return []Check{warn(name, "register the endpoint at the service, and see that its events come",
-			"the service does not list its endpoints: %s", messaging.Scrub(err.Error(), 200))}
+		return append(checks, unchecked(name, "`campaignd webhooks test --url URL` looks at an address",
+			"the service does not list its endpoints: %s", messaging.Scrub(err.Error(), 200)))
 	}
-	var checks []Check
-	for _, w := range registered {
-		checks = append(checks, reach(ctx, name, w.URL))
-	}
-	if len(checks) == 0 {
-		checks = append(checks, warn(name, "register the public address of listen.public with the path webhooks.path",
+	if len(registered) == 0 {
+		return append(checks, warn(name, "register the public address of listen.public with the path webhooks.path",
 			"no endpoint is registered at the service"))
 	}
+	own := OwnEndpoints(cfg, registered)
+	if len(own) == 0 {
+		return append(checks, warn(name, "`campaignd webhooks register URL`, or correct webhooks.path",
+			"no registered endpoint ends with %s (webhooks.path)", cfg.Webhooks.Path))
+	}
+	for _, address := range own {
+		c := reach(ctx, name, address)
+		if c.Health == HealthOK {
+			c = takes(ctx, cfg, name, address)
+		}
+		checks = append(checks, c)
+	}
 	return checks
+}
+
+// takes posts a signed test event to an endpoint for each secret, as `webhooks test` does, and
+// compares the ledger that took it with ours.
+func takes(ctx context.Context, cfg *config.Config, name, address string) Check {
+	tests, err := TestEndpoints(ctx, cfg, []string{address})
+	if err != nil {
+		return fail(name, "check webhooks in the configuration", err)
+	}
+	for _, t := range tests {
+		switch {
+		case !t.Taken:
+			return fail(name, "give the process there the secret of webhooks.secrets, or register the address of this installation",
+				fmt.Errorf("%s does not take an event that webhooks.secrets[%d] signs: %s", address, t.Secret, t.Answer))
+		case t.Another != "":
+			return fail(name, "let the address lead to this installation, or register its own", errors.New(t.Another))
+		case t.Unknown != "":
+			return unchecked(name, "see that events come (`campaignd doctor`, signatures)", "%s", t.Unknown)
+		}
+	}
+	return good(name, "%s takes signed events into this ledger, seen from this machine; the service may see another network", address)
 }
 
 // reach posts an unsigned event to an endpoint.

@@ -15,7 +15,8 @@ import (
 type CommerceStatus struct {
 	// Connected means that the platform answers, and that the key or the token may read the company.
 	Connected bool `json:"connected"`
-	// Code is why not: a code of docs/commerce.md#errors, not_configured or broken; "" if connected.
+	// Code is why not, or why the orders cannot be read: a code of docs/commerce.md#errors,
+	// not_configured or broken; "" if all can be read.
 	Code string `json:"code,omitempty"`
 	// Sentence says it to a person, without a full stop.
 	Sentence string `json:"sentence"`
@@ -50,13 +51,13 @@ func AskCommerce(ctx context.Context, cfg *config.Config) CommerceStatus {
 	}
 	s := CommerceStatus{Connected: true, Sentence: fmt.Sprintf("%s answers for the company %s with the %s",
 		cfg.Commerce.BaseURL, messaging.Scrub(company.Name, 80), with)}
-	s.Orders, s.Remedy = newestOrders(ctx, client)
+	s.Orders, s.Remedy, s.Code = newestOrders(ctx, client)
 	return s
 }
 
 // newestOrders reads at most as many orders as a page has, and says what is wrong with them, and
-// what to do; "" if nothing is.
-func newestOrders(ctx context.Context, client *commerce.Client) (what, remedy string) {
+// what to do; "" if nothing is. The code is of a fault that hides all orders.
+func newestOrders(ctx context.Context, client *commerce.Client) (what, remedy, code string) {
 	const most = 100
 	read, unread := 0, 0
 	var first *commerce.RecordError
@@ -69,20 +70,20 @@ func newestOrders(ctx context.Context, client *commerce.Client) (what, remedy st
 			}
 		case err != nil:
 			s := faultOfCommerce(err)
-			return "its orders cannot be read: " + s.Sentence, s.Remedy
+			return "its orders cannot be read: " + s.Sentence, s.Remedy, s.Code
 		}
 		if read++; read == most {
 			break
 		}
 	}
 	if unread == 0 {
-		return "", ""
+		return "", "", ""
 	}
 	what = fmt.Sprintf("%d of its %d newest orders cannot be read and count for no campaign", unread, read)
 	if first.ID != "" {
 		what += ", such as " + first.ID
 	}
-	return what, "correct them at the platform, or report them to it"
+	return what, "correct them at the platform, or report them to it", ""
 }
 
 func faultOfCommerce(err error) CommerceStatus {
@@ -108,6 +109,8 @@ func checkCommerce(ctx context.Context, cfg *config.Config) []Check {
 	}
 	s := AskCommerce(ctx, cfg)
 	switch {
+	case s.Connected && s.Code != "":
+		return []Check{fail(name, s.Remedy, errors.New(s.Sentence+", and "+s.Orders))}
 	case s.Connected && s.Orders != "":
 		return []Check{warn(name, s.Remedy, "%s, and %s", s.Sentence, s.Orders)}
 	case s.Connected:

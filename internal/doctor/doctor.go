@@ -31,6 +31,8 @@ const (
 	HealthOK   Health = "ok"
 	HealthWarn Health = "warn" // it works, and may not for long
 	HealthFail Health = "fail" // sending or receiving does not work
+	// HealthUnchecked is of what could not be looked at, so that nothing is known of it.
+	HealthUnchecked Health = "not checked"
 )
 
 // Check is one thing that the doctor looked at.
@@ -51,6 +53,10 @@ func warn(name, remedy, format string, a ...any) Check {
 	return Check{name, HealthWarn, fmt.Sprintf(format, a...), remedy}
 }
 
+func unchecked(name, remedy, format string, a ...any) Check {
+	return Check{name, HealthUnchecked, fmt.Sprintf(format, a...), remedy}
+}
+
 func fail(name, remedy string, err error) Check {
 	return Check{name, HealthFail, messaging.ScrubError(err, 300), cmp.Or(messaging.Untrusted(err), remedy)}
 }
@@ -58,13 +64,15 @@ func fail(name, remedy string, err error) Check {
 // doctorWait is the longest time of one check.
 const doctorWait = 10 * time.Second
 
-// Diagnose checks what campaignd depends on, without changing anything or sending a message: the
-// service and its key, clocks, the ledger and its runs, disks, Redis, the webhook endpoint, the
-// commerce platform, the campaigns folder, watched folders and the time zones. The checks run at
-// once; their order is always the same.
+// Diagnose checks what campaignd depends on, by doing what sending does, without changing anything
+// or sending a message: the service and its key, clocks, the ledger and its runs, disks, Redis,
+// certificates, the webhook endpoints, notification addresses, the commerce platform, the campaigns
+// folder, watched folders and the time zones. The checks run at once; their order is always the
+// same.
 func Diagnose(ctx context.Context, cfg *config.Config) []Check {
 	all := [...]func(context.Context, *config.Config) []Check{
-		checkService, checkCloud, checkLedger, checkDisks, checkRedis, checkEndpoint, checkCommerce, checkCampaigns, checkDrops, checkZones, checkProxy,
+		checkService, checkCloud, checkLedger, checkDisks, checkRedis, checkCertificates, checkEndpoint,
+		checkNotifications, checkCommerce, checkCampaigns, checkDrops, checkZones, checkProxy,
 	}
 	var found [len(all)][]Check
 	var wait sync.WaitGroup
@@ -152,7 +160,7 @@ func checkService(ctx context.Context, cfg *config.Config) []Check {
 			checkAssumed(ctx, client, connections))
 	}
 	if !clock.seen {
-		return checks
+		return append(checks, unchecked("clock", "synchronise the clock of this machine (NTP)", "the answers of the service have no Date"))
 	}
 	return append(checks, clockCheck("clock", "the service's", clock.skew))
 }

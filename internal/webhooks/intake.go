@@ -99,6 +99,11 @@ func (i *Intake) SetPlatforms(all []Platform) {
 
 func (i *Intake) platforms() []Platform { return *i.apps.Load() }
 
+// LedgerHeader names, in the answer to a request that was taken, the ledger that it went to, so
+// that `campaignd doctor` notices an address that leads to another installation. Only someone who
+// has a signing secret sees it.
+const LedgerHeader = "Campaignd-Ledger"
+
 // ServeHTTP takes one delivery (docs/protocol.md#webhook-intake). It answers 204 when the events
 // are durable, otherwise the status of the Rejection, without a body. A 503 carries Retry-After.
 func (i *Intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -112,6 +117,9 @@ func (i *Intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	span.End(string(rejection))
 	if rejection == "" {
 		i.counters.taken.Add(1)
+		if i.o.Ledger != "" {
+			w.Header().Set(LedgerHeader, i.o.Ledger)
+		}
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}

@@ -25,6 +25,9 @@ type Options struct {
 	// repeat.
 	Seed uint64
 
+	// Ledger is the id of the ledger, for LedgerHeader. Default: it is not told.
+	Ledger string
+
 	// Decode reads the events of a signed body. Default service.EventDecoder().
 	Decode func(body []byte) ([]messaging.Event, error)
 	// Platforms are the apps whose events the platform itself posts. Default: none.

@@ -25,14 +25,15 @@ import (
 type Server struct {
 	Addr string // host:port; the same after a restart
 
+	more  []string // further arguments
 	t     testing.TB
 	dir   string
 	watch *exec.Cmd      // the shell that ends the server when this process dies
 	life  io.WriteCloser // its standard input
 }
 
-// Start starts a server that ends with the test.
-func Start(t testing.TB) *Server {
+// Start starts a server that ends with the test, with further arguments of redis-server.
+func Start(t testing.TB, more ...string) *Server {
 	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		if os.Getenv("CI") == "true" {
@@ -40,7 +41,7 @@ func Start(t testing.TB) *Server {
 		}
 		t.Skip("redis-server is not installed: run scripts/services.sh")
 	}
-	s, err := StartIn(t.TempDir())
+	s, err := StartIn(t.TempDir(), more...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,12 +52,12 @@ func Start(t testing.TB) *Server {
 
 // StartIn starts a server for a program that is no test, which must call Kill. dir is the server's
 // folder, which stays empty. Such a program calls no method but URL and Kill.
-func StartIn(dir string) (*Server, error) {
+func StartIn(dir string, more ...string) (*Server, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Addr: listener.Addr().String(), dir: dir}
+	s := &Server{Addr: listener.Addr().String(), dir: dir, more: more}
 	if err := listener.Close(); err != nil {
 		return nil, err
 	}
@@ -96,8 +97,9 @@ func (s *Server) start() error {
 	if err != nil {
 		return err
 	}
-	s.watch = exec.Command("/bin/sh", "-c", watched, "watched", "redis-server", "--bind", host, "--port", port, "--save", "",
-		"--appendonly", "no", "--databases", strconv.Itoa(64), "--loglevel", "warning", "--daemonize", "no", "--dir", s.dir)
+	args := append([]string{"-c", watched, "watched", "redis-server", "--bind", host, "--port", port, "--save", "",
+		"--appendonly", "no", "--databases", strconv.Itoa(64), "--loglevel", "warning", "--daemonize", "no", "--dir", s.dir}, s.more...)
+	s.watch = exec.Command("/bin/sh", args...)
 	if s.life, err = s.watch.StdinPipe(); err == nil {
 		err = s.watch.Start()
 	}
