@@ -3,6 +3,7 @@ package drops
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/uploads"
@@ -51,6 +52,22 @@ func TestARuleOwnsTheFilesOfItsFolderAndCampaign(t *testing.T) {
 	for key, want := range map[string]bool{"spring/": true, "summer/": true, "winter/": false, "spring": false, "autumn/": false} {
 		if got := w.watchedBelow(w.folders[0], key); got != want {
 			t.Errorf("%s: another rule watches it: %v, want %v", key, got, want)
+		}
+	}
+}
+
+// The time between two looks at results grows with the age of the run and with its rows.
+func TestResultsAreLookedAtLessAndLess(t *testing.T) {
+	for _, c := range []struct {
+		age  time.Duration
+		rows int64
+		want time.Duration
+	}{
+		{0, 10, 2 * time.Second}, {time.Minute, 10, 6 * time.Second}, {9 * time.Hour, 10, 54 * time.Minute}, {99 * time.Hour, 10, time.Hour},
+		{0, 1_000_000, 200 * time.Second}, {time.Minute, 20_000, 6 * time.Second}, {99 * time.Hour, 36_000_000, 2 * time.Hour},
+	} {
+		if got := nextReport(c.age, c.rows); got != c.want {
+			t.Errorf("%d rows, %v old: got a look in %v, want %v", c.rows, c.age, got, c.want)
 		}
 	}
 }
