@@ -17,8 +17,9 @@ type Erased struct {
 	// tells their outcome. Erase is to be called again then; nothing new is sent to the number
 	// meanwhile.
 	UnderWay int64 `json:"under_way"`
-	// Lists are the lists of audiences that are being made or imported, which may have the number.
-	// They are deleted at the end of the import; Erase is to be called again then.
+	// Lists are the lists that this process has in its folders and that may have the number: lists of
+	// audiences that are being made or imported, and lists that were uploaded. They are deleted at the
+	// end of their import, or a day after their last part; Erase is to be called again then.
 	Lists int64 `json:"lists"`
 }
 

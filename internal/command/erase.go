@@ -24,8 +24,8 @@ func (p *Program) Erase() *cobra.Command {
 Totals stay. Instead of the number the ledger keeps a keyed hash of it: a later list with the number skips that row (suppressed), and
 stores neither the number nor its variables.
 
-Messages under way keep the number until their answer is known, and lists of audiences until they are imported; the exit code is
-then 3: repeat the command later.
+Messages under way keep the number until their answer is known, and uploaded lists and lists of audiences until they are
+imported; the exit code is then 3: repeat the command later.
 What is outside the ledger stays: lists, exports, files beside a dropped list, backups, logs of level debug.`,
 		Example: "  campaignd erase +2348031234567\n  campaignd erase +2348031234567 --yes",
 		Args:    OneArgument("NUMBER", "+2348031234567"),
@@ -59,8 +59,9 @@ What is outside the ledger stays: lists, exports, files beside a dropped list, b
 					sentence.Count(done.UnderWay, "row is", "rows are"))
 			}
 			if done.Lists > 0 {
-				fmt.Fprintf(p.Stderr, "campaignd: %s of audiences being made or imported, which may have the number: repeat the command "+
-					"when the import has ended, or cancel its run\n", sentence.Count(done.Lists, "list is", "lists are"))
+				fmt.Fprintf(p.Stderr, "campaignd: %s uploaded, or being made or imported, and may have the number: repeat the command "+
+					"when the import has ended, or cancel its run; an upload without a launch is removed after a day\n",
+					sentence.Count(done.Lists, "list is", "lists are"))
 			}
 			if done.UnderWay+done.Lists > 0 {
 				return Silent(ExitUnsure)

@@ -47,6 +47,8 @@ type Session struct {
 	Expiry clock.Source
 	// Lists are the lists of audiences, which may have a number that is erased; nil: there are none.
 	Lists Lists
+	// UploadsIn is the folder of the lists that are uploaded to this process; "": there are none.
+	UploadsIn string
 	// Configured reports whether the configuration names a connection; nil: it names none.
 	Configured func(connection string) bool
 }

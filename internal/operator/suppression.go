@@ -15,6 +15,7 @@ import (
 	"campaignd/campaign/launch"
 	"campaignd/campaign/why"
 	"campaignd/internal/client/resource"
+	"campaignd/internal/uploads"
 	"campaignd/recipients"
 )
 
@@ -182,6 +183,10 @@ func (d *Session) Erase(ctx context.Context, number string) (campaign.Erased, er
 	done, err := d.Ledger.Erase(ctx, typed[0].Key)
 	if err == nil && d.Lists != nil {
 		done.Lists, err = d.Lists.Sweep(ctx)
+	}
+	if err == nil && d.UploadsIn != "" {
+		kept, counted := uploads.Kept(d.UploadsIn)
+		done.Lists, err = done.Lists+kept, counted
 	}
 	return done, err
 }

@@ -221,6 +221,19 @@ func (f *Folder) all() (files []os.FileInfo, err error) {
 	return files, nil
 }
 
+// Kept counts the lists in the folder dir of a process: those that arrive in parts, and those that
+// are being checked or imported.
+func Kept(dir string) (n int64, err error) {
+	for _, pattern := range []string{stagedPrefix + "*", filepath.Join(folderPrefix+"*", ListPrefix+"*")} {
+		names, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			return 0, err
+		}
+		n += int64(len(names))
+	}
+	return n, nil
+}
+
 // Remove removes a list.
 func (f *Folder) Remove(hash string) error {
 	if err := f.hold(hash); err != nil {
