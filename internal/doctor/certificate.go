@@ -3,7 +3,6 @@ package doctor
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
 	"time"
 
 	"campaignd/internal/config"
@@ -38,9 +37,9 @@ func certificateCheck(key string, from, until, now time.Time) Check {
 	expires := "expires at " + until.UTC().Format(time.RFC3339)
 	switch {
 	case now.Before(from):
-		return fail(name, remedy, fmt.Errorf("that of %s is not valid before %s", key, from.UTC().Format(time.RFC3339)))
+		return Check{name, HealthFail, "that of " + key + " is not valid before " + from.UTC().Format(time.RFC3339), remedy}
 	case !now.Before(until):
-		return fail(name, remedy, fmt.Errorf("that of %s expired at %s", key, until.UTC().Format(time.RFC3339)))
+		return Check{name, HealthFail, "that of " + key + " expired at " + until.UTC().Format(time.RFC3339), remedy}
 	case until.Sub(now) < certificateWarning:
 		return warn(name, remedy, "that of %s %s", key, expires)
 	}

@@ -28,6 +28,10 @@ func TestACertificateIsJudgedByItsTime(t *testing.T) {
 			t.Errorf("valid from %s until %s from now: got %+v, want %s", tt.from, tt.until, got, tt.want)
 		}
 	}
+	said := "that of listen.public_tls expired at 2026-03-02T11:00:00Z" // not masked as a phone number
+	if got := certificateCheck("listen.public_tls", now.Add(-2*time.Hour), now.Add(-time.Hour), now); got.Detail != said {
+		t.Errorf("an expired certificate: got %q, want %q", got.Detail, said)
+	}
 	none := &config.Config{Listen: config.Listen{PublicTLS: config.TLS{Certificate: "none.pem", Key: "none.key"}}}
 	if got := checkCertificates(t.Context(), none); len(got) != 1 || got[0].Health != HealthFail {
 		t.Errorf("files that do not exist: got %+v, want one %s", got, HealthFail)
