@@ -99,8 +99,9 @@ func (p page) conversions(r *Report) {
 			{"difference", "", fmt.Sprintf("%s points, 95 %% interval %s to %s", points(l.Difference), points(l.Low), points(l.High))},
 		}
 		if l.EndedBy != "" {
-			lines = append(lines, entry{"ended", "", fmt.Sprintf("%s, when %s began to send to the people who were held out; later orders are not counted",
-				r.Run.instant(l.Until), l.EndedBy)})
+			lines = append(lines, entry{"ended", "",
+				fmt.Sprintf("%s, when %s began to send to the people who were held out; later orders are not counted",
+					r.Run.instant(l.Until), l.EndedBy)})
 		}
 		if l.Warning != "" {
 			lines = append(lines, entry{"warning", "", l.Warning})

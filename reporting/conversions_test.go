@@ -31,7 +31,8 @@ func (c *compared) CountPurchases(_ context.Context, t conversion.Tally) (conver
 // not when one is made, or sends to others, or sends after the window.
 func TestTheLiftSaysWhoEndedTheComparison(t *testing.T) {
 	run := campaign.Run{No: 3, Campaign: "spring", State: campaign.Finished, StartedAt: at(0), EndedAt: at(3600),
-		Definition: []byte("name: spring\nconnections: [c]\ntemplate: {name: sale, language: en}\nholdout: {share: 0.1}\nconversions: {within: 24h}\n")}
+		Definition: []byte("name: spring\nconnections: [c]\ntemplate: {name: sale, language: en}\n" +
+			"holdout: {share: 0.1}\nconversions: {within: 24h}\n")}
 	child := func(no campaign.RunNo, parent campaign.Run, where string, started time.Time) campaign.Run {
 		return campaign.Run{No: no, Campaign: "spring", Parent: parent.No, ListName: parent.SelectionName(where), StartedAt: started}
 	}
@@ -51,7 +52,8 @@ func TestTheLiftSaysWhoEndedTheComparison(t *testing.T) {
 		{"of another run", []campaign.Run{child(4, other, heldOut, soon)}, "", over},
 		{"after the window", []campaign.Run{child(4, run, heldOut, over)}, "", over},
 	} {
-		l := &compared{runs: tt.runs, memory: memory{tallies: []campaign.Tally{{Status: campaign.Skipped, Reason: string(campaign.HeldOut), N: 2}}}}
+		l := &compared{runs: tt.runs, memory: memory{tallies: []campaign.Tally{{Status: campaign.Skipped, Reason: string(campaign.HeldOut),
+			N: 2}}}}
 		r, err := Build(t.Context(), l, run)
 		if err != nil {
 			t.Fatalf("%s: got %v, want a report", tt.name, err)

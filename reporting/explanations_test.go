@@ -25,11 +25,13 @@ func TestTheReportShowsWhatWasSaidOfARefusal(t *testing.T) {
 	add(2, campaign.Refused, "131008", "the parameter to is missing")
 	add(1, campaign.Refused, "131051", "said of a rare code")
 	r := built(t, run, m)
-	if want := map[string]string{"132012": "header: expected IMAGE", "131008": "the parameter to is missing"}; !maps.Equal(r.Explanations, want) {
+	if want := map[string]string{"132012": "header: expected IMAGE", "131008": "the parameter to is missing"}; !maps.Equal(r.Explanations,
+		want) {
 		t.Errorf("got %q, want %q", r.Explanations, want)
 	}
 	var b bytes.Buffer
-	if err := r.Table(&b, 0); err != nil || !strings.Contains(b.String(), messaging.Sentence("132012")+", for example: header: expected IMAGE") {
+	if err := r.Table(&b, 0); err != nil || !strings.Contains(b.String(),
+		messaging.Sentence("132012")+", for example: header: expected IMAGE") {
 		t.Errorf("got %v and %s, want the example beside its sentence", err, b.String())
 	}
 }

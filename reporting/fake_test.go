@@ -96,7 +96,8 @@ func (m *memory) Lines(context.Context, campaign.RunNo) iter.Seq2[campaign.Line,
 	}
 }
 
-func (m *memory) SelectLines(_ context.Context, _ campaign.RunNo, f campaign.LineFilter, _ int64, n int) (page []campaign.Line, _ int64, _ error) {
+func (m *memory) SelectLines(_ context.Context, _ campaign.RunNo, f campaign.LineFilter, _ int64, n int) (page []campaign.Line, _ int64,
+	_ error) {
 	for i := range m.lines {
 		if f.Selects(&m.lines[i]) && len(page) < n {
 			page = append(page, m.lines[i])

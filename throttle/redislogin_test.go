@@ -41,7 +41,8 @@ func TestRedisReadsARotatedPasswordAgain(t *testing.T) {
 	var mu sync.Mutex
 	file, failed := login("first"), error(nil)
 	var log lines
-	r, err := throttle.NewRedis(t.Context(), file, throttle.Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Address: func() (string, error) {
+	r, err := throttle.NewRedis(t.Context(), file, throttle.Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Address: func() (string,
+		error) {
 		mu.Lock()
 		defer mu.Unlock()
 		return file, failed

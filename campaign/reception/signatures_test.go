@@ -187,7 +187,8 @@ func TestASecretIsForgottenAfterAWeek(t *testing.T) {
 	const week = 7 * 24 * 60
 	was := signaturesOf(noted{now: 1, verified: map[string]int{"a": 1, "b": 2}})
 	for now, want := range map[int]int{week + 1: 3, week + 2: 2, week + 3: 1} {
-		s, _ := was.With(SignatureNote{Verified: map[string]time.Time{"c": clockAt(week)}, Endpoints: map[string]string{"c": "new"}}, clockAt(now))
+		s, _ := was.With(SignatureNote{Verified: map[string]time.Time{"c": clockAt(week)}, Endpoints: map[string]string{"c": "new"}},
+			clockAt(now))
 		if len(s.Verified) != want || !s.LastVerified().Equal(clockAt(week)) || s.Endpoints["c"] != "new" {
 			t.Errorf("minute %d: got %v of %v, want %d secrets, the last of minute %d", now, s.Verified, s.Endpoints, want, week)
 		}
@@ -206,11 +207,13 @@ func TestASecretIsForgottenAfterAWeek(t *testing.T) {
 
 // An event that was verified between the refusals of one note leaves those after it open.
 func TestAReplayFollowsRefusalsOfTheSameMinute(t *testing.T) {
-	s := signaturesOf(noted{now: 1, verified: map[string]int{"a": 1}}, noted{now: 9, first: 2, last: 9, wrong: 4, verified: map[string]int{"a": 5}})
+	s := signaturesOf(noted{now: 1, verified: map[string]int{"a": 1}}, noted{now: 9, first: 2, last: 9, wrong: 4,
+		verified: map[string]int{"a": 5}})
 	if !s.Dark.Equal(clockAt(9)) || !s.Asked.Equal(clockAt(9)) {
 		t.Errorf("got refused since %v and a replay at %v, want minute 9 for both", s.Dark, s.Asked)
 	}
-	s = signaturesOf(noted{now: 1, verified: map[string]int{"a": 1}}, noted{now: 9, first: 2, last: 3, wrong: 4, verified: map[string]int{"a": 5}})
+	s = signaturesOf(noted{now: 1, verified: map[string]int{"a": 1}}, noted{now: 9, first: 2, last: 3, wrong: 4,
+		verified: map[string]int{"a": 5}})
 	if !s.Dark.IsZero() {
 		t.Errorf("got refused since %v, want none after the verified event", s.Dark)
 	}

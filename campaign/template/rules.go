@@ -165,7 +165,8 @@ func judgeBody(c messaging.Component, code bool, path string, say sayer) {
 	}
 	// Punctuation after the last variable is no text for the platform (2388299).
 	if !code && len(numbers) > 0 && (strings.HasPrefix(text, "{{") || strings.HasSuffix(strings.TrimRightFunc(text, isEnding), "}}")) {
-		say(path, codeEdge, "the text begins or ends with a variable", "write words before the first and after the last variable; punctuation does not count")
+		say(path, codeEdge, "the text begins or ends with a variable",
+			"write words before the first and after the last variable; punctuation does not count")
 	}
 	if words, least := countWords(rest), 2*len(numbers)+1; len(numbers) > 0 && words < least {
 		say(path, codeWords, fmt.Sprintf("%s beside %s; at least %d are wanted", sentence.Count(words, "word", "words"),

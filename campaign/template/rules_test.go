@@ -34,7 +34,8 @@ var faulty = []struct {
 	{"footer with a variable", "text: Bye", `text: "Bye {{1}} all"`, codeFooter},
 	{"few words", "these are your {{2}} new offers of this week", "your {{2}} now", codeWords},
 	{"variable at the end", "new offers of this week", "new offers of this week {{1}}", codeEdge},
-	{"variable before the last mark", "these are your {{2}} new offers of this week", "these are your new offers of this week, {{2}}! :)", codeEdge},
+	{"variable before the last mark", "these are your {{2}} new offers of this week", "these are your new offers of this week, {{2}}! :)",
+		codeEdge},
 	{"variable at the begin", "text: Hi {{1}},", `text: "{{1}},`, codeEdge},
 	{"three addresses", "    - {type: QUICK_REPLY, text: No}", "    - {type: URL, text: A, url: \"https://a.example\"}\n" +
 		"    - {type: URL, text: B, url: \"https://b.example\"}", 0},

@@ -25,20 +25,23 @@ func TestARunWithoutASenderIsFound(t *testing.T) {
 		segments []campaign.SegmentState
 		want     bool
 	}{
-		"no sender has begun":     {running, nil, []campaign.SegmentState{due}, true},
-		"ready":                   {campaign.Run{State: campaign.Ready, Wanted: campaign.WantRun}, nil, []campaign.SegmentState{due}, true},
-		"its sender has ended":    {running, []campaign.LaneReport{lane("a", campaign.ByStopped, 0)}, []campaign.SegmentState{due}, true},
-		"its sender died":         {running, []campaign.LaneReport{lane("a", campaign.ByThroughput, time.Minute)}, []campaign.SegmentState{due}, true},
-		"a sender":                {running, []campaign.LaneReport{lane("a", campaign.ByHold, 0)}, []campaign.SegmentState{due}, false},
-		"of another number alone": {running, []campaign.LaneReport{lane("a", campaign.ByThroughput, 0)}, with(func(s *campaign.SegmentState) { s.Bound = "b" }), true},
-		"of its number":           {running, []campaign.LaneReport{lane("b", campaign.ByThroughput, 0)}, with(func(s *campaign.SegmentState) { s.Bound = "b" }), false},
-		"paused":                  {campaign.Run{State: campaign.Paused, Wanted: campaign.WantRun}, nil, []campaign.SegmentState{due}, false},
-		"to be paused":            {campaign.Run{State: campaign.Running, Wanted: campaign.WantPause}, nil, []campaign.SegmentState{due}, false},
-		"waits":                   {running, nil, with(func(s *campaign.SegmentState) { s.WakeAt = now.Add(time.Minute) }), false},
-		"leased":                  {running, nil, with(func(s *campaign.SegmentState) { s.LeaseUntil = now.Add(time.Minute) }), false},
-		"lease is over":           {running, nil, with(func(s *campaign.SegmentState) { s.LeaseUntil = now.Add(-time.Minute) }), true},
-		"after the canary":        {running, nil, with(func(s *campaign.SegmentState) { s.AfterCanary = true }), false},
-		"closed":                  {running, nil, with(func(s *campaign.SegmentState) { s.Closed = true }), false},
+		"no sender has begun":  {running, nil, []campaign.SegmentState{due}, true},
+		"ready":                {campaign.Run{State: campaign.Ready, Wanted: campaign.WantRun}, nil, []campaign.SegmentState{due}, true},
+		"its sender has ended": {running, []campaign.LaneReport{lane("a", campaign.ByStopped, 0)}, []campaign.SegmentState{due}, true},
+		"its sender died": {running, []campaign.LaneReport{lane("a", campaign.ByThroughput, time.Minute)}, []campaign.SegmentState{due},
+			true},
+		"a sender": {running, []campaign.LaneReport{lane("a", campaign.ByHold, 0)}, []campaign.SegmentState{due}, false},
+		"of another number alone": {running, []campaign.LaneReport{lane("a", campaign.ByThroughput, 0)},
+			with(func(s *campaign.SegmentState) { s.Bound = "b" }), true},
+		"of its number": {running, []campaign.LaneReport{lane("b", campaign.ByThroughput, 0)},
+			with(func(s *campaign.SegmentState) { s.Bound = "b" }), false},
+		"paused":           {campaign.Run{State: campaign.Paused, Wanted: campaign.WantRun}, nil, []campaign.SegmentState{due}, false},
+		"to be paused":     {campaign.Run{State: campaign.Running, Wanted: campaign.WantPause}, nil, []campaign.SegmentState{due}, false},
+		"waits":            {running, nil, with(func(s *campaign.SegmentState) { s.WakeAt = now.Add(time.Minute) }), false},
+		"leased":           {running, nil, with(func(s *campaign.SegmentState) { s.LeaseUntil = now.Add(time.Minute) }), false},
+		"lease is over":    {running, nil, with(func(s *campaign.SegmentState) { s.LeaseUntil = now.Add(-time.Minute) }), true},
+		"after the canary": {running, nil, with(func(s *campaign.SegmentState) { s.AfterCanary = true }), false},
+		"closed":           {running, nil, with(func(s *campaign.SegmentState) { s.Closed = true }), false},
 	} {
 		got, err := Unserved(t.Context(), &seen{segments: tt.segments, lanes: tt.lanes}, tt.run, now)
 		if err != nil || got != tt.want {

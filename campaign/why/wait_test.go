@@ -345,7 +345,8 @@ func TestWhyNamesTheNumberOfBoundRows(t *testing.T) {
 // What was said of a refused row names its fault; the sentence of its code does not.
 func TestARefusedRowShowsWhatWasSaid(t *testing.T) {
 	q := queued{held: held{tallies: []campaign.Tally{{Status: campaign.Refused, Reason: "132012", N: 1}}}}
-	q.lines = []campaign.Line{{Delivery: campaign.Delivery{Row: 1, Key: 112, Note: "header: expected IMAGE"}, Status: campaign.Refused, Code: "132012"}}
+	q.lines = []campaign.Line{{Delivery: campaign.Delivery{Row: 1, Key: 112, Note: "header: expected IMAGE"}, Status: campaign.Refused,
+		Code: "132012"}}
 	r, found, err := ExplainRecipient(t.Context(), q, campaign.Run{No: 1, Campaign: "spring", State: campaign.Finished, Rows: 1}, Holds{}, 112,
 		time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC))
 	if want := "row 1 is refused (132012): header: expected IMAGE"; err != nil || !found || !strings.Contains(r.Sentence, want) {

@@ -58,7 +58,8 @@ func (p *platform) lists(folder string, l Ledger) *Lists {
 // made makes the list of an audience, and returns its rows below the header.
 func (p *platform) made(audience string) (*Made, [][]string) {
 	p.Helper()
-	d, err := file.Parse("c.yaml", []byte("name: a\nconnections: [conn_1]\ntemplate: {name: hello_world, language: en}\naudience: "+audience+"\n"))
+	d, err := file.Parse("c.yaml",
+		[]byte("name: a\nconnections: [conn_1]\ntemplate: {name: hello_world, language: en}\naudience: "+audience+"\n"))
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -166,7 +167,8 @@ func TestADeletedCustomerIsInNoList(t *testing.T) {
 	const people = `{"id":"a","first_name":"Ama","phone":"+237650000001"},` +
 		`{"id":"b","first_name":"Yaw","phone":"+237650000002","deleted_at":"2026-01-02T03:04:05Z"},` +
 		`{"id":"c","first_name":"Esi","phone":"+237650000003","deleted_at":null}`
-	p := &platform{T: t, routes: map[string]string{"/admin/customers": people, "/admin/products/p1": `{"whole":1,"topCustomers":[` + people + `]}`}}
+	p := &platform{T: t, routes: map[string]string{"/admin/customers": people,
+		"/admin/products/p1": `{"whole":1,"topCustomers":[` + people + `]}`}}
 	p.wants("{from: customers}", "Ama Esi")
 	p.wants("{from: top_customers, product: p1}", "Ama Esi")
 }
@@ -198,10 +200,12 @@ func TestARowHasTheOldestOrderOfItsCustomer(t *testing.T) {
 func TestALaunchIsToldWhatEnds(t *testing.T) {
 	at := func(d time.Duration) string { return `,"expires_at":"` + ago(-d) + `"` }
 	person := func(n int, phone, consent, members string) string {
-		return fmt.Sprintf(`{"id":"o%d","amount_due":9%s,"customer":{"id":"c%[1]d","phone":%[3]q,"metadata":{"consent":%[4]q}}}`, n, members, phone, consent)
+		return fmt.Sprintf(`{"id":"o%d","amount_due":9%s,"customer":{"id":"c%[1]d","phone":%[3]q,"metadata":{"consent":%[4]q}}}`, n, members,
+			phone, consent)
 	}
 	p := &platform{T: t, routes: map[string]string{
-		"/admin/orders": strings.Join([]string{person(1, "+237650000001", "yes", at(time.Hour)), person(2, "+237650000002", "yes", at(3*time.Hour)),
+		"/admin/orders": strings.Join([]string{person(1, "+237650000001", "yes", at(time.Hour)), person(2, "+237650000002", "yes",
+			at(3*time.Hour)),
 			person(3, "+237650000003", "no", at(time.Hour)), person(4, "", "yes", at(time.Hour)), person(5, "+237650000005", "yes", ""),
 			`{"id":"o6","amount_due":true}`, `{"id":"o7","amount_due":"x"}`}, ","),
 		"/admin/payments": `{"id":"p1","status":"paid","metadata":{"order_id":"o1"}}`,
@@ -293,7 +297,9 @@ func TestAnotherAmountHasAnotherPaymentLink(t *testing.T) {
 			t.Errorf("%+v: got %q, %v; want %q", c, got, err, c.want)
 		}
 	}
-	if want := `/2023-11/customers/orders/o1/payments {"cancel_url":"https://shop.example/sorry","success_url":"https://shop.example/thanks"}`; bodies[0] != want {
+	const want = `/2023-11/customers/orders/o1/payments {"cancel_url":"https://shop.example/sorry",` +
+		`"success_url":"https://shop.example/thanks"}`
+	if bodies[0] != want {
 		t.Errorf("got the request %s, want %s", bodies[0], want)
 	}
 }

@@ -29,7 +29,8 @@ func (v runView) choices(r *reporting.Report) (all []choice) {
 		where := one.Status + "=" + one.Code
 		if _, err := launch.ParseWhere(where); err == nil {
 			says := one.Sentence
-			if l := r.Lift; l != nil && one.Status == string(campaign.Skipped) && one.Code == string(campaign.HeldOut) && time.Now().Before(l.Until) {
+			if l := r.Lift; l != nil && one.Status == string(campaign.Skipped) && one.Code == string(campaign.HeldOut) &&
+				time.Now().Before(l.Until) {
 				says += "; their purchases are compared with those of the others until " + when(l.Until) + ", and a message to them ends that"
 			}
 			name := word(one.Status) + " " + word(one.Code)
@@ -50,8 +51,9 @@ func (v runView) choices(r *reporting.Report) (all []choice) {
 // context of the process makes the run, so a closed browser leaves none that is half made.
 func followUp(v *visit) (done, error) {
 	id := v.r.PathValue("run")
-	r := resource.FollowUpRequest{Where: v.form["where"], Early: v.form.Get("early") != "", EndsComparison: v.form.Get("ends_comparison") != "",
-		LeaveOutSent: v.form.Get(sentChoice) == file.SentBeforeLeaveOut, SendAgain: v.form.Get(sentChoice) == file.SentBeforeSend}
+	r := resource.FollowUpRequest{Where: v.form["where"], Early: v.form.Get("early") != "",
+		EndsComparison: v.form.Get("ends_comparison") != "",
+		LeaveOutSent:   v.form.Get(sentChoice) == file.SentBeforeLeaveOut, SendAgain: v.form.Get(sentChoice) == file.SentBeforeSend}
 	if len(r.Where) == 0 {
 		return done{}, &problem{http.StatusBadRequest, "Choose at least one group of rows first."}
 	}

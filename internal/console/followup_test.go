@@ -130,8 +130,10 @@ func TestANumberIsErasedAlthoughTheBrowserCloses(t *testing.T) {
 func TestAFollowUpSaysThatItEndsAComparison(t *testing.T) {
 	w := newWorld(t)
 	l := w.session.Ledger
-	run, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "autumn", ListHash: "held", ListName: "held.csv", Template: "sale", Language: "en",
-		Definition: []byte("name: autumn\nconnections: [conn_1]\ntemplate: {name: sale, language: en}\nholdout: {share: 0.5}\nconversions: {}\n")})
+	run, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "autumn", ListHash: "held", ListName: "held.csv", Template: "sale",
+		Language: "en",
+		Definition: []byte("name: autumn\nconnections: [conn_1]\ntemplate: {name: sale, language: en}\n" +
+			"holdout: {share: 0.5}\nconversions: {}\n")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +150,8 @@ func TestAFollowUpSaysThatItEndsAComparison(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := "/console/runs/" + run.ID()
-	if text := w.request(path, "operate", nil).Body.String(); !strings.Contains(text, "their purchases are compared with those of the others until ") {
+	if text := w.request(path, "operate", nil).Body.String(); !strings.Contains(text,
+		"their purchases are compared with those of the others until ") {
 		t.Errorf("got %s, want the end of the comparison at the choice", text)
 	}
 	form := url.Values{"where": {"skipped=holdout"}, sure: {"1"}}

@@ -24,7 +24,8 @@ var open = []route{
 // fuzzed has the names of all fields of forms and parameters of addresses.
 var fuzzed = []string{"status", "reason", "code", "connection", "to", "since", "before", "before_id", "after", "campaign", "all", "state",
 	"unfinished", "scope", "id", "for", "numbers", "number", "name", "company", "nonce", "key", "class", "weight", "rate",
-	"deadline", "token", "row", "offset", "sum", "column-to", "column-first_name", "default-first_name", "another", "early", "ends_comparison", "excel", "where",
+	"deadline", "token", "row", "offset", "sum", "column-to", "column-first_name", "default-first_name", "another", "early", "ends_comparison",
+	"excel", "where",
 	"find", "template", "language", "shows"}
 
 func TestTheFuzzTestHasEachField(t *testing.T) {

@@ -151,7 +151,8 @@ func TestAHoldHasTheScopeAndTheTimeOfItsForm(t *testing.T) {
 			t.Errorf("%s: got %v left (held: %v), want %v", name, got, held, left)
 		}
 	}
-	for scope, want := range map[string]string{"connection": "It stops 1 run with 39 queued rows: spring-1.", "company": "It stops no run now."} {
+	for scope, want := range map[string]string{"connection": "It stops 1 run with 39 queued rows: spring-1.",
+		"company": "It stops no run now."} {
 		asked := w.request("/console/holds/lift", "operate", url.Values{"scope": {scope}, "id": {"conn_1"}}).Body.String()
 		if !strings.Contains(asked, want) {
 			t.Errorf("lifting the hold of the %s: got %s, want %q", scope, asked, want)
@@ -177,11 +178,13 @@ func TestEachFilterOfDeliveriesCounts(t *testing.T) {
 	if _, err := l.SetState(t.Context(), 1, []campaign.State{campaign.Ready}, campaign.Running, "", ""); err != nil {
 		t.Fatal(err)
 	}
-	leases, err := l.Claim(t.Context(), campaign.Claim{Owner: "w", Connection: "conn_1", Runs: []campaign.RunNo{1}, Max: 1, Lease: time.Minute})
+	leases, err := l.Claim(t.Context(), campaign.Claim{Owner: "w", Connection: "conn_1", Runs: []campaign.RunNo{1}, Max: 1,
+		Lease: time.Minute})
 	if err != nil || len(leases) != 1 {
 		t.Fatalf("got %d segments (%v), want 1", len(leases), err)
 	}
-	if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: leases[0], Connection: "conn_1", To: 3, Keys: make([]int64, 3)}}); err != nil {
+	if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: leases[0], Connection: "conn_1", To: 3, Keys: make([]int64,
+		3)}}); err != nil {
 		t.Fatal(err)
 	}
 	at := time.Now().UTC().Truncate(time.Minute).Add(-time.Hour)
@@ -200,8 +203,10 @@ func TestEachFilterOfDeliveriesCounts(t *testing.T) {
 	}{
 		{url.Values{"status": {"accepted"}}, 3},
 		{url.Values{"status": {"accepted"}, "connection": {"conn_9"}}, 0},
-		{url.Values{"status": {"accepted"}, "since": {stamp(-time.Minute)}}, 3}, {url.Values{"status": {"accepted"}, "since": {stamp(time.Minute)}}, 0},
-		{url.Values{"status": {"accepted"}, "before": {stamp(time.Minute)}}, 3}, {url.Values{"status": {"accepted"}, "before": {stamp(-time.Minute)}}, 0},
+		{url.Values{"status": {"accepted"}, "since": {stamp(-time.Minute)}}, 3}, {url.Values{"status": {"accepted"},
+			"since": {stamp(time.Minute)}}, 0},
+		{url.Values{"status": {"accepted"}, "before": {stamp(time.Minute)}}, 3}, {url.Values{"status": {"accepted"},
+			"before": {stamp(-time.Minute)}}, 0},
 		{url.Values{"to": {"+2348031234562"}}, 1}, {url.Values{"reason": {"invalid_phone"}}, 1}, {url.Values{"status": {"read"}}, 0},
 	} {
 		text := w.request("/console/runs/spring-1/deliveries?"+c.filter.Encode(), "read", nil).Body.String()

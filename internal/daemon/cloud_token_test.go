@@ -33,8 +33,8 @@ func TestAnotherTokenEndsTheHoldsItMayMend(t *testing.T) {
 	}
 	token := write("token", sandbox.DemoKey)
 	file := write("c.yaml", `
-cloud: {base_url: "`+platform.URL+`", names: {main: "`+sandbox.CloudNumber(1)+`"}, accounts: [{id: "`+sandbox.CloudAccount+`", token_file: `+
-		token+`, app_secret_file: `+write("app", "a-long-app-secret-1")+`, verify_token_file: `+write("verify", "word")+`}]}
+cloud: {base_url: "`+platform.URL+`", names: {main: "`+sandbox.CloudNumber(1)+`"}, accounts: [{id: "`+
+		sandbox.CloudAccount+`", token_file: `+token+`, app_secret_file: `+write("app", "a-long-app-secret-1")+`, verify_token_file: `+write("verify", "word")+`}]}
 listen: {public: "127.0.0.1:0"}
 ledger: sqlite:`+filepath.Join(dir, "c.db"))
 	start := func() (*Daemon, *config.Config) {
@@ -59,8 +59,10 @@ ledger: sqlite:`+filepath.Join(dir, "c.db"))
 	second := sandbox.CloudNumber(2)
 	all := []campaign.Hold{
 		hold(campaign.HoldConnection, "main", "190", campaign.HoldByRefusal), hold(campaign.HoldConnection, second, "10", campaign.HoldByStatus),
-		hold(campaign.HoldConnection, "main", "131037", campaign.HoldByRefusal), hold(campaign.HoldConnection, "another", "190", campaign.HoldByRefusal),
-		hold(campaign.HoldConnection, second, "190", campaign.HoldByOperator), hold(campaign.HoldAccount, sandbox.CloudAccount, "131042", campaign.HoldByRefusal),
+		hold(campaign.HoldConnection, "main", "131037", campaign.HoldByRefusal), hold(campaign.HoldConnection, "another", "190",
+			campaign.HoldByRefusal),
+		hold(campaign.HoldConnection, second, "190", campaign.HoldByOperator), hold(campaign.HoldAccount, sandbox.CloudAccount, "131042",
+			campaign.HoldByRefusal),
 	}
 	add := func(hs ...campaign.Hold) {
 		t.Helper()
@@ -93,7 +95,8 @@ ledger: sqlite:`+filepath.Join(dir, "c.db"))
 		d.renewCloud(cfg)
 	}
 	again()
-	want("the same token", append([]string{sandbox.CloudAccount + " 131042", second + " 10", second + " 190", "another 190", "main 131037"}, "main 190")...)
+	want("the same token", append([]string{sandbox.CloudAccount + " 131042", second + " 10", second + " 190", "another 190", "main 131037"},
+		"main 190")...)
 	write("token", "another-token")
 	again()
 	want("another token", kept...)

@@ -83,7 +83,8 @@ func OpenLedger(ctx context.Context, cfg *config.Config, sender bool, log *slog.
 // the directory for the id that the hold names.
 func openLedger(ctx context.Context, cfg *config.Config, sender bool, log *slog.Logger, of *numbers.Directory) (campaign.Ledger, error) {
 	return backend.Open(ctx, cfg.Ledger, ledger.Options{Sender: sender, Log: log, Origin: of.Origin, Platform: of.Platform,
-		PerCompany: cfg.Suppressions.Scope == config.PerCompany, Notify: cfg.Notified(), Address: cfg.LedgerNow(), Connections: cfg.LedgerConnections})
+		PerCompany: cfg.Suppressions.Scope == config.PerCompany, Notify: cfg.Notified(), Address: cfg.LedgerNow(),
+		Connections: cfg.LedgerConnections})
 }
 
 // New opens a daemon as Open does. It also binds the public listener, unless there is no secret to

@@ -12,7 +12,8 @@ import (
 
 // A start with 500 numbers has one line about their paces; a change of a few names each.
 func TestManyPacesAreOneLineOfTheLog(t *testing.T) {
-	for n, want := range map[int]string{0: "", 1: "connection=conn_0", mostPaces: "connection=conn_9", mostPaces + 1: "connections=11", 500: "connections=500"} {
+	for n, want := range map[int]string{0: "", 1: "connection=conn_0", mostPaces: "connection=conn_9", mostPaces + 1: "connections=11",
+		500: "connections=500"} {
 		var out bytes.Buffer
 		changed := map[string]throughput.Pace{}
 		for i := range n {

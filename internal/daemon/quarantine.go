@@ -105,7 +105,8 @@ func Quarantine(ctx context.Context, cfg *config.Config, o QuarantineOptions) (q
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	opened, err := backend.Open(ctx, cfg.Ledger, ledger.Options{Sender: true, AcceptRestored: true, Log: o.Log, Address: cfg.LedgerNow(), Connections: cfg.LedgerConnections})
+	opened, err := backend.Open(ctx, cfg.Ledger, ledger.Options{Sender: true, AcceptRestored: true, Log: o.Log, Address: cfg.LedgerNow(),
+		Connections: cfg.LedgerConnections})
 	if err != nil {
 		return q, err
 	}

@@ -47,7 +47,8 @@ func checkCampaigns(ctx context.Context, cfg *config.Config) []Check {
 	}
 	checks := []Check{good(name, "%s in %s, %d scheduled", sentence.Count(len(files), "file", "files"), cfg.Campaigns, scheduled)}
 	if len(broken) > 0 {
-		checks = []Check{fail(name, "correct the file; `campaignd schedule` shows the firings of the others", errors.New(strings.Join(broken, "; ")))}
+		checks = []Check{fail(name, "correct the file; `campaignd schedule` shows the firings of the others", errors.New(strings.Join(broken,
+			"; ")))}
 	}
 	if scheduled > 0 && cfg.Role != config.RoleIntake { // an intake launches nothing
 		checks = append(checks, checkSchedules(ctx, cfg, files, time.Now())...)

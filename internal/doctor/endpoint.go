@@ -61,7 +61,7 @@ func TestEndpoints(ctx context.Context, cfg *config.Config, addresses []string) 
 	for _, address := range addresses {
 		for i, secret := range cfg.Webhooks.Secrets {
 			t := EndpointTest{URL: address, Secret: i}
-			there := ""
+			var there string
 			if t.Taken, t.Answer, there, err = postSigned(ctx, &client, cfg.Webhooks.Form(), secret, address); err != nil {
 				return nil, err
 			}

@@ -130,7 +130,8 @@ type sighting struct {
 
 // New makes a Watcher.
 func New(o Options) *Watcher {
-	w := &Watcher{o: o, most: mostListed, freed: make(chan struct{}, 1), listed: make(chan *watched, len(o.Rules)), busy: map[int64]bool{}, again: map[int64]time.Time{}, stated: map[int64][32]byte{}}
+	w := &Watcher{o: o, most: mostListed, freed: make(chan struct{}, 1), listed: make(chan *watched, len(o.Rules)), busy: map[int64]bool{},
+		again: map[int64]time.Time{}, stated: map[int64][32]byte{}}
 	for _, r := range o.Rules {
 		w.folders = append(w.folders, &watched{Rule: r, seen: map[string]sighting{}, waits: map[string]campaign.DropWait{}})
 	}

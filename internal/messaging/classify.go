@@ -242,7 +242,8 @@ func (e *Error) platformProse(v rawjson.Value) string {
 	if e.Subcode != 0 {
 		all += fmt.Sprintf(" (subcode %d)", e.Subcode)
 	}
-	for _, part := range []string{v.Get("error_data").Get("details").Text(), v.Get("error_user_title").Text(), v.Get("error_user_msg").Text()} {
+	for _, part := range []string{v.Get("error_data").Get("details").Text(), v.Get("error_user_title").Text(),
+		v.Get("error_user_msg").Text()} {
 		if part = sentence.Clip(strings.TrimSpace(part), maxRefusal/3); part != "" && !strings.Contains(all, part) {
 			all += ": " + part
 		}

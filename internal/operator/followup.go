@@ -47,7 +47,8 @@ func (d *Session) FollowUp(ctx context.Context, id string, r resource.FollowUpRe
 		}
 	}
 	f, err := launch.StartFollowUp(ctx, launch.FollowUpInput{Ledger: d.Ledger, Parent: parent, Where: choice, Early: r.Early,
-		EndsComparison: r.EndsComparison, NotReplayed: r.NotReplayed, LeaveOutSent: r.LeaveOutSent, SendAgain: r.SendAgain, SentWithin: d.SentWithin, DryRun: r.DryRun,
+		EndsComparison: r.EndsComparison, NotReplayed: r.NotReplayed, LeaveOutSent: r.LeaveOutSent, SendAgain: r.SendAgain,
+		SentWithin: d.SentWithin, DryRun: r.DryRun,
 		Repeats: d.Repeats, By: d.By})
 	return resource.FollowedUpOf(f), err
 }

@@ -103,7 +103,8 @@ func (n *notebook) StoreUnread(_ context.Context, ids []string, _ time.Time) err
 }
 
 func (n *notebook) AskAgain(_ context.Context, created, before, now time.Time, most int) error {
-	n.again = append(n.again, fmt.Sprintf("created since %v ago, asked for before %v ago, at most %d", now.Sub(created), now.Sub(before), most))
+	n.again = append(n.again, fmt.Sprintf("created since %v ago, asked for before %v ago, at most %d", now.Sub(created), now.Sub(before),
+		most))
 	return nil
 }
 
@@ -183,7 +184,8 @@ func TestAnOrderIsStoredAsThePlatformShowsIt(t *testing.T) {
 		add("asked", `,"customer_id":"c-known"`, func(o *conversion.Order) { o.Key = recipients.Key("+237677000009") })
 		add("nobody", `,"customer_id":"c-gone"`, func(*conversion.Order) {})
 		list := ids[:len(ids)-2]
-		l := &notebook{runs: []campaign.Run{counting(2, "CM", now.Add(-time.Hour), time.Time{}), counting(1, "ZA", now.Add(-9*time.Hour), time.Time{})}}
+		l := &notebook{runs: []campaign.Run{counting(2, "CM", now.Add(-time.Hour), time.Time{}), counting(1, "ZA", now.Add(-9*time.Hour),
+			time.Time{})}}
 		for _, id := range []string{"asked", "nobody", "gone"} {
 			l.hints = append(l.hints, campaign.OrderHint{Order: id})
 		}
@@ -223,7 +225,8 @@ func TestTheRegionOfTheNewestCampaignCounts(t *testing.T) {
 			}
 			order := `{"id":"o","created_at":"` + time.Now().Format(time.RFC3339) + `","billing":{"address":{"phone":"0677000001"}}}`
 			var requests []string
-			if _, err := keeperOf(l, shopOf(map[string]string{"o": order}, []string{"o"}, &requests), &bytes.Buffer{}).Take(t.Context()); err != nil {
+			if _, err := keeperOf(l, shopOf(map[string]string{"o": order}, []string{"o"}, &requests),
+				&bytes.Buffer{}).Take(t.Context()); err != nil {
 				t.Fatalf("got %v, want no error", err)
 			}
 			asks := strings.Contains(strings.Join(requests, " "), "/companies/")
@@ -347,7 +350,8 @@ func TestAProcessOutOfTurnDoesNothing(t *testing.T) {
 		var turns atomic.Int64 // taking and matching ask for theirs at once
 		purchases.New(purchases.Options{Ledger: l, Ours: func(context.Context) bool { turns.Add(1); return false }}).Run(ctx)
 		if len(l.matched) > 0 || len(l.filters) > 0 || turns.Load() < 60 {
-			t.Errorf("matched %v, read %d times in %d turns; want nothing, and to ask for its turn each minute", l.matched, len(l.filters), turns.Load())
+			t.Errorf("matched %v, read %d times in %d turns; want nothing, and to ask for its turn each minute", l.matched, len(l.filters),
+				turns.Load())
 		}
 	})
 }

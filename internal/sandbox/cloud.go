@@ -204,7 +204,8 @@ func refusedTemplate(e map[string]any, subcode int, prose string) {
 // reported.
 var (
 	cloudSubcodes = map[string]int{"template_exists": 2388024}
-	cloudTitles   = map[int]string{2388024: "Content in this language already exists", 2388299: "Leading or trailing parameters are not allowed",
+	cloudTitles   = map[int]string{2388024: "Content in this language already exists",
+		2388299: "Leading or trailing parameters are not allowed",
 		2388072: "The parameters are not numbered one after the other"}
 )
 

@@ -11,7 +11,8 @@ import (
 )
 
 // A map with several values is a section of its own, except these, which are one value.
-var whole = map[string]bool{"podSecurityContext": true, "securityContext": true, "resources": true, "autoscaling": true, "labels": true, "service": true}
+var whole = map[string]bool{"podSecurityContext": true, "securityContext": true, "resources": true, "autoscaling": true, "labels": true,
+	"service": true}
 
 func main() {
 	if len(os.Args) != 2 {

@@ -18,7 +18,8 @@ func TestEachValueFillsItsOwnButton(t *testing.T) {
 		{Type: "BUTTONS", Buttons: []messaging.ComponentButton{{Type: "URL", URL: "https://shop.example/plain"}, {Type: "QUICK_REPLY"},
 			{Type: "URL", URL: "https://shop.example/{{1}}"}, {Type: "PHONE_NUMBER"}, {Type: "QUICK_REPLY"},
 			{Type: "URL", URL: "https://other.example/{{1}}"}, {Type: "COPY_CODE"}}}}}
-	message := &messaging.Message{To: "+237650000001", Template: &messaging.Template{Name: "sale", Language: "en", Body: []string{"Ama", "Monday"},
+	message := &messaging.Message{To: "+237650000001", Template: &messaging.Template{Name: "sale", Language: "en", Body: []string{"Ama",
+		"Monday"},
 		Buttons: []messaging.TemplateButton{{Type: "url", Text: "first"}, {Type: "quick_reply", Text: "yes"}, {Type: "url", Text: "second"},
 			{Type: "quick_reply", Text: "no"}, {Type: "copy_code", Text: "TEN"}}}}
 	text, err := encode(message, record)
@@ -112,7 +113,8 @@ func TestASyncCountsEachLanguage(t *testing.T) {
 	}{
 		{listing, TemplateSync{Added: 2}}, {listing, TemplateSync{}},
 		{strings.Replace(listing, `"fr","status":"APPROVED"`, `"fr","status":"PAUSED"`, 1), TemplateSync{Updated: 1}},
-		{`{"id":"3","name":"sale","language":"de","status":"APPROVED"},` + strings.Split(listing, "},")[0] + "}", TemplateSync{Added: 1, Removed: 1}},
+		{`{"id":"3","name":"sale","language":"de","status":"APPROVED"},` + strings.Split(listing, "},")[0] + "}", TemplateSync{Added: 1,
+			Removed: 1}},
 	} {
 		listing = c.listing
 		if got, err := client.SyncTemplates(t.Context(), ownNumber); err != nil || got != c.want {

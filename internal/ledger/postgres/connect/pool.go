@@ -56,7 +56,8 @@ type Conn struct {
 // nothing. size 0 means PoolSize.
 func New(name string, config *pgx.ConnConfig, login *Login, size int, within time.Duration,
 	check func(context.Context, *pgx.Conn) error) *Pool {
-	return &Pool{Name: name, Config: config, Login: login, Within: within, check: check, inUse: make(chan struct{}, cmp.Or(size, PoolSize)), over: make(chan struct{})}
+	return &Pool{Name: name, Config: config, Login: login, Within: within, check: check, inUse: make(chan struct{}, cmp.Or(size, PoolSize)),
+		over: make(chan struct{})}
 }
 
 // Acquire takes an idle connection, or opens one. It waits while all are in use, and fails at once
