@@ -34,7 +34,8 @@ func TestAnotherTokenEndsTheHoldsItMayMend(t *testing.T) {
 	token := write("token", sandbox.DemoKey)
 	file := write("c.yaml", `
 cloud: {base_url: "`+platform.URL+`", names: {main: "`+sandbox.CloudNumber(1)+`"}, accounts: [{id: "`+
-		sandbox.CloudAccount+`", token_file: `+token+`, app_secret_file: `+write("app", "a-long-app-secret-1")+`, verify_token_file: `+write("verify", "word")+`}]}
+		sandbox.CloudAccount+`", token_file: `+token+`, app_secret_file: `+write("app", "a-long-app-secret-1")+
+		`, verify_token_file: `+write("verify", "word")+`}]}
 listen: {public: "127.0.0.1:0"}
 ledger: sqlite:`+filepath.Join(dir, "c.db"))
 	start := func() (*Daemon, *config.Config) {

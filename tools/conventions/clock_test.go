@@ -18,7 +18,7 @@ var paced = map[string]string{
 	"internal/daemon TestCancelEndsARunInEveryState":                          "a cancelled run ends within 5 s",
 	"internal/daemon TestAStoppedReplicaHandsOverInTwoSeconds":                "a hand-over takes 2 s",
 	"internal/daemon TestADeadReplicasSegmentsAreTakenOverAfterItsLease":      "a take-over ends 5 s after the lease",
-	"internal/daemon TestTheEndWaitsForNoUnusedConnection":                    "a connection without a request delays the end by its grace alone",
+	"internal/daemon TestTheEndWaitsForNoUnusedConnection":                    "an unused connection delays the end by its grace alone",
 	"internal/daemon TestAnUnknownPaceSendsNothing":                           "sending begins 10 s after the service told the pace",
 	"internal/ledger/postgres TestASweepAndAWebhookOfOneMessageNeverDeadlock": "no lock_timeout of a second is waited for",
 	"internal/ledger/postgres TestAServerThatIsAwayFailsCallsSoon":            "20 calls fail within 10 s",

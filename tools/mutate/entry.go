@@ -86,6 +86,8 @@ func readEntries(path string) ([]entry, error) {
 			list = append(list, e)
 			e = entry{}
 			continue
+		case len(kind) > 1 && e.reason != "":
+			return nil, fmt.Errorf("%s:%d: an empty line before the next entry is missing", path, i+1)
 		case len(kind) > 1 && !strings.ContainsAny(kind, "./"):
 			e.name = line
 		case len(kind) > 1:

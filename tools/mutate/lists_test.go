@@ -71,3 +71,18 @@ func (p proof) pattern() string {
 	}
 	return ""
 }
+
+// Two entries that a merge has glued together would be one, which tests find by either half.
+func TestAnEntryEndsWithAnEmptyLine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "list.txt")
+	const one = "a.go\n- x\n+ y\n? ./a\n= first\n"
+	for text, want := range map[string]int{one + "\n" + one: 2, one + one: 0} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := readEntries(path)
+		if len(got) != want || (err == nil) != (want > 0) {
+			t.Errorf("%q: got %d entries and %v, want %d", text, len(got), err, want)
+		}
+	}
+}
