@@ -153,11 +153,12 @@ func (d *Daemon) liftTokenHolds(who string, renewed func(account string) bool) {
 				By: campaign.HoldByOperator, Who: who})
 		}
 	}
+	var ended []campaign.Hold
 	if err == nil && len(lifts) > 0 {
-		_, err = d.ledger.LiftHolds(ctx, lifts)
+		ended, err = d.ledger.LiftHolds(ctx, lifts)
 	}
-	for _, l := range lifts {
-		d.log.Info("a hold is lifted, since the token was read again", "connection", l.ID, "code", l.Reason)
+	for _, h := range ended {
+		d.log.Info("a hold was lifted because the token was read again", "connection", h.ID, "code", h.Reason)
 	}
 	if err != nil {
 		d.log.Warn("the holds that a new token may end stay: `campaignd holds lift` ends them", "err", err)
