@@ -40,7 +40,7 @@ type OperatorKey struct {
 
 // Action is one thing that an operator did: a line of the log of actions.
 type Action struct {
-	// ID is random. A second action with the same one is not stored.
+	// ID is random. A second action with the same one changes the Detail alone: it has the result.
 	ID string
 	At time.Time
 	By string // an operator key (key ID, NAME), or a user of this machine (cli USER@HOST)

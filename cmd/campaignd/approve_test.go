@@ -68,7 +68,7 @@ func TestApprovalNeedsASecondPerson(t *testing.T) {
 	actions := d.want(0, "actions", "-o", "json").stdout
 	wantIn(t, "the log of actions", actions, `"detail": "launched by key `, ` (ada)"`)
 	made := strings.LastIndex(actions, `"by": "`) // the keys, by the user of the machine
-	user := `"detail": "launched by ` + strings.Split(actions[made+len(`"by": "`):], `"`)[0] + `"`
+	user := `"detail": "launched by ` + strings.Split(actions[made+len(`"by": "`):], `"`)[0] + `; `
 	if got := strings.Count(actions, user); got != 2 {
 		t.Errorf("got %d lines with %s, want those of orders-2 and orders-3 in\n%s", got, user, actions)
 	}

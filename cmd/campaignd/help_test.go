@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,7 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"campaignd/internal/client/resource"
 	"campaignd/internal/command"
+	"campaignd/internal/operator"
 )
 
 // The golden file has the --help of every command, with the flags and their defaults.
@@ -98,7 +101,7 @@ func TestExamplesOfHelpWorkWhenPasted(t *testing.T) {
 	for range 3 {
 		d.want(0, "run", "spring.yaml", "--recipients", "list.csv", "--new", "--settle", "0s")
 	}
-	pasted := 0
+	pasted, ran := 0, map[string]bool{}
 	p := &program{Program: command.Program{Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}}}
 	var paste func(c *cobra.Command)
 	paste = func(c *cobra.Command) {
@@ -132,6 +135,7 @@ func TestExamplesOfHelpWorkWhenPasted(t *testing.T) {
 				continue
 			}
 			pasted++
+			ran[strings.TrimPrefix(c.CommandPath(), "campaignd ")] = true
 			if r := d.run(words[1:]...); r.code != 0 {
 				t.Errorf("%s: exit code %d, want 0\n%s", line, r.code, r.stderr)
 			}
@@ -140,5 +144,15 @@ func TestExamplesOfHelpWorkWhenPasted(t *testing.T) {
 	paste(p.root())
 	if pasted < 25 {
 		t.Errorf("found %d examples, want 25 or more", pasted)
+	}
+	lines := d.actions()
+	for name := range loggedCommands {
+		done := func(a resource.Action) bool { return a.What == name && strings.HasSuffix(a.Detail, operator.Done) }
+		if ran[name] && !slices.ContainsFunc(lines, done) {
+			t.Errorf("%s ran, and got no line that ends with %q in the log of actions, want one", name, operator.Done)
+		}
+	}
+	if text := fmt.Sprint(lines); strings.Contains(text, "2348031234567") {
+		t.Errorf("got the lines %s, want none with the number of a person", text)
 	}
 }

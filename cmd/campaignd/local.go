@@ -139,7 +139,12 @@ func (p *program) withLedgerSession(ctx context.Context, why command.Purpose, do
 		_, known := c.Numbers[connection]
 		return known
 	}
-	if err := do(&local{d, p, c}); err != nil {
+	if why != command.ToRead {
+		d.Trail = operator.NewTrail("")
+	}
+	err = do(&local{d, p, c})
+	err = errors.Join(err, d.Finish(ctx, "", "", operator.Result(err)))
+	if err != nil {
 		return command.RequestError(err)
 	}
 	if why == command.ToRead {

@@ -94,7 +94,7 @@ func TestACommandSaysTheSameOverTheNetwork(t *testing.T) {
 	if near.stdout != "1 row: 1 added, 0 already there, 0 not read\n" || over.stdout != "1 row: 0 added, 1 already there, 0 not read\n" {
 		t.Errorf("import: got %+v, then %+v over the network; want 1 added, then none", near, over)
 	}
-	actions := d.want(0, "actions").stdout
+	actions := d.want(0, "actions", "--last", "1000").stdout
 	wantIn(t, "the log of actions", actions, "limits", "holds add", "suppressions add", "erase", " near", " far")
 	if got := strings.Count(actions, "limits"); got != 2 {
 		t.Errorf("got %d changes of limits in the log of actions, want that of the ledger and that of the network", got)

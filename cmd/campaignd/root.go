@@ -106,6 +106,7 @@ Without configuration it keeps its ledger in ./campaignd.db and sends to the san
 	group("setup", p.cmdInit(), p.cmdConsole(), p.Keys(), p.cmdWebhooks(), p.cmdTemplates(), p.cmdMedia(), p.cmdCommerce(), p.cmdSandbox(),
 		p.cmdDoctor(), p.cmdBackup(), p.cmdLedger(), p.cmdConfig(), p.cmdVersion())
 	p.Complete(root)
+	p.logCommands(root)
 	columns := command.HelpWidth
 	if w := command.Width(p.Stdout); w > 0 {
 		columns = min(max(w, 40), command.HelpWidth)

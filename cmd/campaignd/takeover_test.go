@@ -47,7 +47,9 @@ func TestServeSaysWhatItTookOver(t *testing.T) {
 	}()
 	ended := make(chan int, 1)
 	go func() { ended <- run(ctx, []string{"serve"}, strings.NewReader(""), log, log, d.env) }()
-	d.eventually("serve says what it took over", func() bool { return strings.Contains(log.String(), `msg="taken over"`) })
+	d.eventually("serve says what it took over", func() bool {
+		return strings.Contains(log.String(), `msg="taken over"`) && strings.Contains(log.String(), `msg="hold began"`)
+	})
 	d.want(0, "holds", "lift", "--all", "--reason", "connection")
 	d.want(0, "resume", "--all")
 	d.eventually("serve says that the run ended", func() bool { return strings.Contains(log.String(), `msg="run ended"`) })

@@ -191,7 +191,7 @@ func TestALaunchSucceedsWithoutItsTraces(t *testing.T) {
 	if err != nil || got.Run.ID != "spring-1" || len(got.Warnings) != 1 {
 		t.Errorf("got %+v and %v, want spring-1 with a warning that the log of actions lacks it", got, err)
 	}
-	if log := f.log.String(); strings.Count(log, "level=") != 3 || !strings.Contains(log, "run=spring-1 rows=0 list=l.csv") {
+	if log := f.log.String(); strings.Count(log, "level=") != 4 || !strings.Contains(log, "run=spring-1 rows=0 list=l.csv") {
 		t.Errorf("got the log\n%swant the launch, the file and the log of actions", log)
 	}
 }

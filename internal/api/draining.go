@@ -17,8 +17,9 @@ const (
 // reads the answer after it has sent all would otherwise get a reset connection in its place.
 type draining struct {
 	http.ResponseWriter
-	r    *http.Request
-	body *begunBody
+	r      *http.Request
+	body   *begunBody
+	status int // of the answer; 0: 200, or none yet
 }
 
 // begunBody notes whether somebody has read the body.
@@ -39,7 +40,7 @@ func (b *begunBody) Close() error { return nil }
 func drains(w http.ResponseWriter, r *http.Request) *draining {
 	body := &begunBody{ReadCloser: r.Body}
 	r.Body = body
-	return &draining{w, r, body}
+	return &draining{ResponseWriter: w, r: r, body: body}
 }
 
 // Unwrap is for http.ResponseController.
@@ -47,6 +48,7 @@ func (d *draining) Unwrap() http.ResponseWriter { return d.ResponseWriter }
 
 // WriteHeader implements http.ResponseWriter.
 func (d *draining) WriteHeader(status int) {
+	d.status = status
 	// A client that waits for 100 Continue reads the answer first, unless it was told to go on.
 	waits := d.r.Header.Get("Expect") != "" && !d.body.begun
 	if status >= http.StatusBadRequest && !waits && d.r.ContentLength != 0 && d.r.ContentLength <= maxDrain {

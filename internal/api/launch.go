@@ -91,5 +91,5 @@ func (s *Server) launch(w http.ResponseWriter, r *http.Request, dir string) (lau
 	return s.process.LaunchUpload(s.ctx, operator.Upload{Campaign: u.campaign, List: u.list, Staged: u.staged,
 		Another: q.Get("new") == "true", LeaveOutSent: q.Get("sent_before") == file.SentBeforeLeaveOut,
 		SendAgain:   q.Get("sent_before") == file.SentBeforeSend,
-		Idempotency: requestOf(r.Context()).idem, By: requestOf(r.Context()).By, Over: "the API"})
+		Idempotency: requestOf(r.Context()).idem, By: requestOf(r.Context()).By, Trail: requestOf(r.Context()).Trail, Over: "the API"})
 }

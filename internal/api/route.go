@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -154,8 +155,15 @@ type answered[O any] struct {
 	Body envelope[O]
 }
 
+// unlogged are operations that only look although they are sent as POST, and the parts of a list,
+// whose launch has a line.
+var unlogged = []string{"check-upload", "forecast-upload", "preview", "begin-upload", "upload-part"}
+
 // operation is the operation of a route in the document.
 func (s *Server) operation(r route) huma.Operation {
+	if (r.method != http.MethodGet || slices.Contains(operator.Exports, r.id)) && !slices.Contains(unlogged, r.id) {
+		s.logged[r.method+" "+r.path] = r.id
+	}
 	op := huma.Operation{
 		Method: r.method, Path: r.path, OperationID: r.id, Summary: r.summary, Description: r.description(),
 		MaxBodyBytes: maxBody,

@@ -52,8 +52,9 @@ func TestAnImportIsOfTheCompanyOfItsKey(t *testing.T) {
 		t.Errorf("the export: got %d %q, want a header and two rows", export.Code, text)
 	}
 	actions, err := w.session.Actions(t.Context(), campaign.ActionFilter{Limit: 10})
-	if err != nil || len(actions) < 2 || actions[0].What != "suppressions import" || actions[0].On != "crm" {
-		t.Errorf("got the actions %+v (%v), want the import of crm last", actions, err)
+	if err != nil || len(actions) < 2 || actions[0].What != "export-suppressions" ||
+		actions[1].What != "suppressions import" || actions[1].On != "crm" {
+		t.Errorf("got the actions %+v (%v), want the import of crm and then the export", actions, err)
 	}
 }
 

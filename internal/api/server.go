@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -28,12 +29,13 @@ type Server struct {
 	// checks has an element for each list that is read for a check or a forecast.
 	checks chan struct{}
 	feed   *feed
+	logged map[string]string // operation ids by method and path: those with a line in the log of actions
 }
 
 // New makes a Server and removes the uploads that no run needs any more. When ctx ends, the
 // launches end.
 func New(ctx context.Context, p operator.Process) (*Server, error) {
-	s := &Server{process: p, mux: http.NewServeMux(), ctx: ctx, checks: make(chan struct{}, checksAtOnce)}
+	s := &Server{process: p, mux: http.NewServeMux(), ctx: ctx, checks: make(chan struct{}, checksAtOnce), logged: map[string]string{}}
 	s.feed = newFeed((&observer{s: s, companies: map[campaign.RunNo]string{}}).poll, p.Log)
 	s.routes()
 	return s, errors.Join(p.Uploads.Clean(ctx), p.Uploads.Expire(p.Session.Expiry.Before(uploads.KeptFor)))
@@ -84,7 +86,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, s.failed("admit", err))
 		return
 	}
-	w = drains(w, r)
+	who.Trail = operator.NewTrail(r.RemoteAddr)
+	answer := drains(w, r)
+	w = answer
 	_, pattern := s.mux.Handler(r)
 	if pattern == "" {
 		s.unrouted(w, r)
@@ -99,7 +103,27 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, span := tracing.Serve(r, pattern)
 	defer span.End("")
+	if id := s.logged[pattern]; id != "" {
+		defer s.log(who, id, r, answer)()
+	}
 	s.mux.ServeHTTP(w, r.WithContext(context.WithValue(ctx, requestKey{}, in)))
+}
+
+// log returns a function that writes the result of a request into its lines of the log of actions.
+func (s *Server) log(who operator.Caller, id string, r *http.Request, answer *draining) (end func()) {
+	on, session := "", s.process.For(who)
+	if rest, ok := strings.CutPrefix(r.URL.Path, "/api/v1/runs/"); ok { // other paths may have a phone number
+		on, _, _ = strings.Cut(rest, "/")
+	}
+	return func() {
+		result := operator.Done
+		if answer.status >= http.StatusBadRequest {
+			result = fmt.Sprintf("not done: %d %s", answer.status, http.StatusText(answer.status))
+		}
+		if err := session.Finish(r.Context(), id, on, result); err != nil {
+			s.process.Log.Error("the log of actions lacks the result of a request", "route", id, "err", err)
+		}
+	}
 }
 
 // admit returns who sent the request. The scheme may be in any case (RFC 9110, section 11.1).

@@ -114,8 +114,9 @@ func (p *Program) Actions() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "actions",
 		Short: "List what operators asked for, newest first",
-		Long: `Every action of an operator that changes something is written into the ledger before it is done, with its time and who asked:
-a key of the API, or a user of this machine.`,
+		Long: `Each change, and each export of people's data, is written into the ledger before it is done: its time and who asked, which is a
+key of the API or a user of this machine. DETAIL has the address of the caller and ends with the result: done, or not done and why.
+A line without a result was interrupted, and may be done or not.`,
 		Example: "  campaignd actions\n  campaignd actions --on spring-sale-1\n  campaignd actions --last 1000 -o json",
 		Args:    NoArguments,
 	}

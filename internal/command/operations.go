@@ -84,9 +84,14 @@ func (p *Program) AddServer(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&p.Server, "server", "", "another campaignd, for example https://host:8081; its key is in CAMPAIGND_KEY")
 }
 
+// HasServer reports whether --server or CAMPAIGND_SERVER names another campaignd.
+func (p *Program) HasServer() bool { return p.serverAddress() != "" }
+
+func (p *Program) serverAddress() string { return cmp.Or(p.Server, p.Environment[ServerVariable]) }
+
 // Remote returns the client of --server or CAMPAIGND_SERVER; nil without them.
 func (p *Program) Remote() (*client.Client, error) {
-	address := cmp.Or(p.Server, p.Environment[ServerVariable])
+	address := p.serverAddress()
 	if address == "" {
 		return nil, nil
 	}

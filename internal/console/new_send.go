@@ -113,7 +113,7 @@ func send(v *visit, dr campaign.Draft) (done, error) {
 		return done{}, err
 	}
 	defer x.End()
-	launched, err := x.Launch(v.ctx, v.d, operator.Upload{Another: v.form.Get("another") != "",
+	launched, err := x.Launch(v.ctx, v.d, operator.Upload{Trail: v.d.Trail, Another: v.form.Get("another") != "",
 		LeaveOutSent: v.form.Get(sentChoice) == file.SentBeforeLeaveOut, SendAgain: v.form.Get(sentChoice) == file.SentBeforeSend})
 	if err != nil {
 		v.checks.forget() // the check was right before the launch, and is not now

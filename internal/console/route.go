@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"campaignd/campaign"
@@ -52,6 +53,16 @@ type question struct {
 	Again       string // what has to be typed first; "": the button is enough
 	// Sent says how many people got the template before, and has the visitor choose; "": nobody did.
 	Sent string
+}
+
+// exports is the operation with which the route gives out people's data; "": none.
+func (r *route) exports() string {
+	for _, id := range r.operations {
+		if slices.Contains(operator.Exports, id) {
+			return id
+		}
+	}
+	return ""
 }
 
 // confirmView repeats a form with its fields.

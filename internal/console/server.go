@@ -189,10 +189,17 @@ func (s *Server) serve(route *route, w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, who, err)
 		return
 	}
+	who.Trail = operator.NewTrail(r.RemoteAddr)
 	v := &visit{Server: s, w: w, r: r, who: who, d: s.process.For(who)}
 	if r.Method == http.MethodPost {
 		s.act(route, v)
 		return
+	}
+	if what := route.exports(); what != "" {
+		if err := v.d.Finish(r.Context(), what, r.PathValue("run"), "in the console"); err != nil {
+			s.fail(w, r, who, err)
+			return
+		}
 	}
 	view, err := route.show(v)
 	switch {
@@ -221,6 +228,9 @@ func (s *Server) act(route *route, v *visit) {
 		}
 	}
 	done, err := route.do(v)
+	if e := v.d.Finish(v.r.Context(), "", "", operator.Result(err)); e != nil {
+		s.process.Log.Error("the log of actions lacks the result of a request", "route", route.path, "err", e)
+	}
 	v.watch.forget()
 	switch {
 	case err != nil:

@@ -32,7 +32,7 @@ func Backup(ctx context.Context, cfg *config.Config, file string, log *slog.Logg
 		return err
 	}
 	// After it was done: a ledger whose disk is full can be backed up to another one.
-	if err := (&operator.Session{Ledger: l}).Note(ctx, operator.LocalUser(), "backup", file, ""); err != nil {
+	if err := (&operator.Session{Ledger: l}).Note(ctx, operator.LocalUser(), "backup", file, operator.Done); err != nil {
 		log.Warn("the copy was made, and the log of actions does not name it", "file", file, "err", err)
 	}
 	return nil

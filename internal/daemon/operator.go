@@ -171,8 +171,54 @@ func LaunchInto(ctx context.Context, c *config.Config, r client.Launch, log *slo
 		return out, err
 	}
 	d.schedule = d.newScheduler()
-	return d.launchList(ctx, byCommand, operator.Upload{Campaign: r.Campaign, List: r.List, Another: r.New, LeaveOutSent: r.LeaveOutSent,
+	out, err = d.launchList(ctx, byCommand, operator.Upload{Campaign: r.Campaign, List: r.List, Another: r.New, LeaveOutSent: r.LeaveOutSent,
 		SendAgain: r.SendAgain, By: operator.LocalUser()})
+	session := operator.Session{Ledger: d.ledger}
+	if noted := session.Note(context.WithoutCancel(ctx), operator.LocalUser(), "launch", out.Run.ID, operator.Result(err)); noted != nil {
+		out.Warnings = append(out.Warnings, "the log of actions has no line of this launch")
+	}
+	return out, err
+}
+
+// Act is an action of a command, with its line in the log of actions of the ledger.
+type Act struct {
+	What, On string
+	Log      *slog.Logger
+	// Unwritten is told why an action that was done has no line. nil: it is not done without one.
+	Unwritten func(error)
+}
+
+// Do does the action. Without a ledger there is no line, unless the action makes the ledger.
+func (a Act) Do(ctx context.Context, c *config.Config, do func() error) error {
+	s := &operator.Session{By: operator.LocalUser(), Trail: operator.NewTrail("")}
+	write := func(line func() error) (err error) {
+		if c.NoLedger() {
+			return nil
+		}
+		if s.Ledger, err = OpenLedger(ctx, c, false, a.Log); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, s.Ledger.Close()) }()
+		return line()
+	}
+	err := write(func() error { return s.Note(ctx, s.By, a.What, a.On, "") })
+	switch {
+	case err != nil && a.Unwritten == nil:
+		return err
+	case err != nil:
+		done := do()
+		if done == nil {
+			a.Unwritten(err)
+		}
+		return done
+	}
+	done := do()
+	// The caller may have ended it: the result is written all the same.
+	ctx = context.WithoutCancel(ctx)
+	if err := write(func() error { return s.Finish(ctx, a.What, a.On, operator.Result(done)) }); err != nil {
+		a.Log.Error("the log of actions lacks the result of a command", "command", a.What, "err", err)
+	}
+	return done
 }
 
 // errNobodyServes says that no process takes launches for an SQLite ledger.

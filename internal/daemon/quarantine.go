@@ -147,9 +147,11 @@ func Quarantine(ctx context.Context, cfg *config.Config, o QuarantineOptions) (q
 	}
 	if !o.DryRun {
 		did := fmt.Sprintf("lost %s since %s, %d ahead", o.Lost, q.Since.Format(time.RFC3339), q.Ahead)
-		if err := (&operator.Session{Ledger: l}).Note(ctx, operator.LocalUser(), "quarantine", "ledger", did); err != nil {
+		s := &operator.Session{Ledger: l, Trail: operator.NewTrail("")}
+		if err := s.Note(ctx, operator.LocalUser(), "quarantine", "ledger", did); err != nil {
 			return q, err
 		}
+		defer func() { err = errors.Join(err, s.Finish(ctx, "", "", operator.Result(err))) }()
 	}
 	if o.Lost > 0 {
 		q.Firings, err = schedule.New(schedule.Options{Config: cfg, Ledger: l, Log: o.Log}).CloseFirings(ctx, runs, q.DryRun)

@@ -19,6 +19,7 @@ type Caller struct {
 	ByKey   bool   // By is a key of the ledger
 	Scope   campaign.KeyScope
 	Company string // "": all
+	Trail   *Trail // of the request; nil: its actions get no result
 }
 
 // The reasons for which a request is not admitted.
@@ -116,7 +117,7 @@ func callerOf(k campaign.OperatorKey) Caller {
 // For returns the session of a caller.
 func (p *Process) For(who Caller) *Session {
 	d := p.Session
-	d.By, d.ByKey, d.Company = who.By, who.ByKey, who.Company
+	d.By, d.ByKey, d.Company, d.Trail = who.By, who.ByKey, who.Company, who.Trail
 	return &d
 }
 

@@ -24,6 +24,8 @@ type Session struct {
 	By string
 	// ByKey means that By is a key of the API. A user of this machine has no key.
 	ByKey bool
+	// Trail collects the lines of one request in the log of actions; nil: they get no result.
+	Trail *Trail
 	// Company limits the session to what belongs to one company; "": it sees every company.
 	Company string
 	// Origins returns what holds can name of each connection.
@@ -101,9 +103,14 @@ func LocalUser() string {
 // note writes an action into the log before it is done. An action that cannot be logged is not
 // done.
 func (d *Session) note(ctx context.Context, what, on, detail string) error {
-	a := campaign.Action{ID: random(8), At: time.Now().UTC(), By: d.By, What: what, On: on, Detail: detail}
+	a := campaign.Action{ID: random(8), At: time.Now().UTC(), By: d.By, What: what, On: on, Detail: joined(detail, d.Trail.from())}
 	if err := d.Ledger.NoteAction(ctx, a); err != nil {
 		return fmt.Errorf("the log of actions takes no line, so nothing was done: %w", err)
+	}
+	if d.Trail != nil {
+		d.Trail.mu.Lock()
+		d.Trail.noted = append(d.Trail.noted, a)
+		d.Trail.mu.Unlock()
 	}
 	return nil
 }

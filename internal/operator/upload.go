@@ -23,6 +23,7 @@ type Upload struct {
 	Idempotency    string // a repeated one finds the same run again; "": none
 	Draft          string // the draft that it is launched from; "": none
 	By             string // the operator
+	Trail          *Trail // of the request
 	Over           string // for the log, for example "the API"
 }
 
@@ -49,9 +50,12 @@ func (p *Process) LaunchUpload(ctx context.Context, u Upload) (resource.Launched
 		}
 	}
 	if launched.Ended {
+		u.Trail.Idle()
 		return launched, nil
 	}
-	if err := p.Session.Note(ctx, u.By, "launch", run, ""); err != nil {
+	session := p.Session
+	session.Trail = u.Trail
+	if err := session.Note(ctx, u.By, "launch", run, ""); err != nil {
 		p.Log.Error("a launch is not in the log of actions", "run", run, "err", err)
 		launched.Warnings = append(launched.Warnings, "the log of actions has no line of this launch")
 	}

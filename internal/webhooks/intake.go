@@ -118,7 +118,7 @@ func (i *Intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if rejection == "" {
 		i.counters.taken.Add(1)
 		if i.o.Ledger != "" {
-			w.Header().Set(LedgerHeader, i.o.Ledger)
+			w.Header()[LedgerHeader] = []string{i.o.Ledger}
 		}
 		w.WriteHeader(http.StatusNoContent)
 		return

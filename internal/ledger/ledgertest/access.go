@@ -57,7 +57,9 @@ var accessPromises = []promise{
 			a := campaign.Action{ID: fmt.Sprint("a", i), At: at.Add(time.Duration(i/2) * time.Second), By: "key 1a, ci", What: "pause",
 				On: "spring-1", Detail: "ok"}
 			f.ok(f.l.NoteAction(f.ctx, a))
-			f.ok(f.l.NoteAction(f.ctx, a))
+			f.ok(f.l.NoteAction(f.ctx, campaign.Action{ID: a.ID, At: at.Add(time.Hour), By: "another", What: "resume", On: "spring-9",
+				Detail: "ok; done"}))
+			a.Detail = "ok; done" // the result, and nothing else
 			want = append([]campaign.Action{a}, want...)
 		}
 		var got []campaign.Action

@@ -58,7 +58,8 @@ func (l *Ledger) RevokeKey(ctx context.Context, id string, at time.Time) (k camp
 	return k, nil
 }
 
-const sqlNoteAction = `INSERT INTO action (id, at, who, what, target, detail) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (id) DO NOTHING`
+const sqlNoteAction = `INSERT INTO action (id, at, who, what, target, detail) VALUES ($1, $2, $3, $4, $5, $6)
+	ON CONFLICT (id) DO UPDATE SET detail = excluded.detail`
 
 // NoteAction implements campaign.AccessLedger.
 func (l *Ledger) NoteAction(ctx context.Context, a campaign.Action) error {
