@@ -35,7 +35,7 @@ var loggedCommands = map[string]loggedCommand{
 	"commerce audience":   {exports: true},
 	"person":              {exports: true, private: true},
 	"report":              {exports: true, when: exportsRows},
-	"resolve":             {exports: true, when: func(c *cobra.Command) bool { return c.Flags().Lookup("unknown").Value.String() != "resend" }},
+	"resolve":             {exports: true, when: listsDoubts},
 	"suppressions export": {exports: true},
 }
 
@@ -43,6 +43,9 @@ var loggedCommands = map[string]loggedCommand{
 func exportsRows(c *cobra.Command) bool {
 	return c.Flags().Lookup("format").Value.String() == "csv" || c.Flags().Lookup("excel").Value.String() == "true"
 }
+
+// listsDoubts reports whether resolve only lists: a resend is a follow-up, which has a line.
+func listsDoubts(c *cobra.Command) bool { return c.Flags().Lookup("unknown").Value.String() != "resend" }
 
 // logCommands makes the commands below c that are in loggedCommands write their line: before they
 // begin, and with their result.
