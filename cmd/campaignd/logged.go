@@ -45,7 +45,9 @@ func exportsRows(c *cobra.Command) bool {
 }
 
 // listsDoubts reports whether resolve only lists: a resend is a follow-up, which has a line.
-func listsDoubts(c *cobra.Command) bool { return c.Flags().Lookup("unknown").Value.String() != "resend" }
+func listsDoubts(c *cobra.Command) bool {
+	return c.Flags().Lookup("unknown").Value.String() != "resend"
+}
 
 // logCommands makes the commands below c that are in loggedCommands write their line: before they
 // begin, and with their result.

@@ -15,8 +15,8 @@ import (
 // looks are the operations that change nothing and give out no list of people. A new operation is
 // one of these, of operator.Exports, or not a GET: then it has a line in the log of actions.
 var looks = []string{"actions", "audit", "campaign", "campaigns", "check", "drop", "drops", "events", "forecast", "forecast-campaign",
-	"history", "holds", "keys", "limits", "media", "notification", "notifications", "number", "numbers", "report", "report-html", "run", "runs",
-	"schedules", "series", "suppression", "templates", "upload", "upload-head", "why", "why-number", "why-recipient",
+	"history", "holds", "keys", "limits", "media", "notification", "notifications", "number", "numbers", "report", "report-html", "run",
+	"runs", "schedules", "series", "suppression", "templates", "upload", "upload-head", "why", "why-number", "why-recipient",
 	"check-upload", "forecast-upload", "preview", "begin-upload", "upload-part"}
 
 // Each operation that changes something or exports people's data writes a line with the address of
