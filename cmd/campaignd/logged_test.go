@@ -27,8 +27,8 @@ var commandLooks = []string{
 	"serve", "demo", "check", "preview", "runs", "audit", "why", "history", "forecast", "schedule", "actions", "drops",
 	"notifications", "notifications list", "notifications show", "runs compare", "suppressions show", "holds", "holds list", "init",
 	"keys list", "webhooks list", "webhooks test", "webhooks deliveries", "templates list", "templates show", "templates wait",
-	"templates diff", "media list", "commerce status", "commerce show", "sandbox", "doctor", "ledger migrate", "config show", "config schema", "version",
-	"completion bash", "completion zsh", "completion fish", "completion powershell",
+	"templates diff", "media list", "commerce status", "commerce show", "sandbox", "doctor", "ledger migrate",
+	"config show", "config schema", "version", "completion bash", "completion zsh", "completion fish", "completion powershell",
 }
 
 // A new command is one of the three: it writes its own line, what it calls does, or it only looks.
