@@ -12,6 +12,21 @@ type PersonLedger interface {
 	// not read its rows, and reports whether there was one. On a ledger that is open for reading only
 	// it does nothing.
 	KeepNumbers(ctx context.Context) (kept bool, err error)
+	// PersonRecords returns what the ledger has of a number beside the suppression list and what Line
+	// has of its rows. rows are those rows; without them the records of single deliveries are missing.
+	// key is recipients.Key.
+	PersonRecords(ctx context.Context, key int64, rows []Line) ([]PersonRecord, error)
+}
+
+// PersonRecord is one record about a person.
+type PersonRecord struct {
+	Kind string // such as order or change_of_number
+	// Run and Seq name the delivery that it is about; Run 0: it is about none.
+	Run RunNo
+	Seq int64
+	// Facts are texts, numbers, true, times, statuses and numbers of runs (RunNo) by name. What is
+	// empty is left out.
+	Facts map[string]any
 }
 
 // PersonPart says which rows of a part of a run may have a number.

@@ -83,6 +83,18 @@ func (p *program) logCommands(c *cobra.Command) {
 				fmt.Fprintf(p.Stderr, "campaignd: the log of actions has no line of this %s: %v\n", name, command.RequestError(err))
 			}
 		}
-		return act.Do(c.Context(), cfg, func() error { return do(c, args) })
+		var unsure error // it was done, and something may be missing
+		err = act.Do(c.Context(), cfg, func() error {
+			err := do(c, args)
+			if code, quiet := command.Classify(c.Context(), err); quiet && code == command.ExitUnsure {
+				unsure = err
+				return nil
+			}
+			return err
+		})
+		if err == nil {
+			err = unsure
+		}
+		return err
 	}
 }

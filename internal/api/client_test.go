@@ -107,6 +107,9 @@ var clientCalls = map[string]func(ctx context.Context, t *testing.T, c *client.C
 		page, _, err := c.Person(ctx, "+2348031234570", 0, 10)
 		return page, err
 	}),
+	"export-person": calls(func(ctx context.Context, c *client.Client) (any, error) {
+		return c.ExportPerson(ctx, "+2348031234570")
+	}),
 	"actions": calls(func(ctx context.Context, c *client.Client) (any, error) {
 		return c.Actions(ctx, campaign.ActionFilter{Limit: 5})
 	}),

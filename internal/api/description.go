@@ -72,6 +72,9 @@ var descriptions = map[string]string{
 		"suppressed for the messages of that company alone.",
 	"remove-suppressions": "The numbers can be sent to again. A suppression of another scope stays.",
 	"suppression":         "Each suppression of the number, with its source and its end. An empty list: it may be sent to.",
+	"export-person": "Everything that the ledger has about the number: rows with the cells of their lists and what was sent, suppressions " +
+		"with their proofs, and other records such as orders, user ids and changes of number. A key of one company gets what belongs to " +
+		"its runs. not_reached counts lists that may also have the number.",
 	"person": "A page may be empty and still have a next. An erased number has no rows. " +
 		"A key of one company sees the rows of the runs of that company.",
 	"export-suppressions": "The file has the columns that import-suppressions reads.",

@@ -22,6 +22,10 @@ import (
 var exampleShown = why.ShownSuppression{To: "+2348031234567", InForce: true, Suppression: why.Suppression{
 	Scope: campaign.ScopeMarketing, Source: "stop", At: exampleTime}, Sentence: "+2348031234567 is on the suppression list for all companies"}
 
+var examplePerson = resource.PersonMessage{Run: "spring-sale-3", Campaign: "spring-sale", Template: "spring_sale", Language: "en_US",
+	Launched: exampleTime, Delivery: resource.Delivery{Row: 2, To: "+2348031234567", Connection: "conn_1",
+		Status: campaign.Accepted, MessageID: "wamid.x", Attempts: 1, AcceptedAt: exampleTime}}
+
 type numbersBody struct {
 	Body struct {
 		Numbers []string       `json:"numbers" minItems:"1" maxItems:"1000" doc:"in international form with +"`
@@ -61,9 +65,7 @@ func (s *Server) suppressionRoutes() {
 		})
 	addPages(s, route{method: http.MethodGet, path: "/api/v1/people/{number}", id: "person", scope: campaign.KeyRead,
 		summary: "The rows of one number in all runs, the newest runs first"},
-		[]resource.PersonMessage{{Run: "spring-sale-3", Campaign: "spring-sale", Template: "spring_sale", Language: "en_US",
-			Launched: exampleTime, Delivery: resource.Delivery{Row: 2, To: "+2348031234567", Connection: "conn_1",
-				Status: campaign.Accepted, MessageID: "wamid.x", Attempts: 1, AcceptedAt: exampleTime}}},
+		[]resource.PersonMessage{examplePerson},
 		func(ctx context.Context, d *operator.Session, in *struct {
 			Number string `path:"number" maxLength:"40" example:"+2348031234567" doc:"in international form with +"`
 			After  int64  `query:"after" minimum:"0" doc:"the next of the page before"`
@@ -75,8 +77,32 @@ func (s *Server) suppressionRoutes() {
 			}
 			return page, strconv.FormatInt(next, 10), err
 		})
+	s.exportPerson()
 	s.exportSuppressions()
 	s.importSuppressions()
+}
+
+// exportPerson adds what the ledger has about one number.
+func (s *Server) exportPerson() {
+	add(s, route{method: http.MethodGet, path: "/api/v1/people/{number}/export", id: "export-person", scope: campaign.KeyRead,
+		summary: "Everything that the ledger has about one number, for a person who asks for it"},
+		resource.PersonExport{To: "+2348031234567", At: exampleTime, Suppressions: []resource.ProvenSuppression{{
+			Suppression: resource.Suppression{To: "+2348031234567", Scope: campaign.ScopeMarketing, Source: "stop", At: exampleTime},
+			Proof:       campaign.Proof{Source: "stop", At: exampleTime, Text: "STOP"}}},
+			Messages: []resource.ExportedMessage{{PersonMessage: examplePerson, List: []resource.Cell{{Column: "name", Value: "Ada"}},
+				Content: &resource.ExportedContent{Body: []string{"Ada"}}}},
+			Records: []resource.PersonRecord{{Kind: "user_id", Facts: map[string]any{"user_id": "US.13491208655302741918",
+				"to": "+2348031234567", "at": exampleTime}}}, NotReached: []string{}},
+		func(ctx context.Context, d *operator.Session, in *struct {
+			Number string `path:"number" maxLength:"40" example:"+2348031234567" doc:"in international form with +"`
+		}) (resource.PersonExport, error) {
+			// The rows of a run whose numbers are not kept yet are read.
+			err := requestOf(ctx).body.c.SetWriteDeadline(time.Now().Add(maxReading))
+			if err != nil && !errors.Is(err, http.ErrNotSupported) {
+				return resource.PersonExport{}, err
+			}
+			return d.ExportPerson(ctx, in.Number)
+		})
 }
 
 // exportSuppressions adds the list as a file.

@@ -214,6 +214,23 @@ func (l *Lists) lock(ctx context.Context) (*filelock.Lock, error) {
 	}
 }
 
+// Kept counts the lists, also those that the next Sweep deletes.
+func (l *Lists) Kept() (n int64, err error) {
+	if l == nil || l.folder == "" {
+		return 0, nil
+	}
+	entries, err := os.ReadDir(l.folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			n++
+		}
+	}
+	return n, nil
+}
+
 // Sweep deletes the lists that nobody needs, such as lists of killed processes. It returns how many
 // stay, because a process makes them or a run is being imported from them.
 func (l *Lists) Sweep(ctx context.Context) (kept int64, err error) {

@@ -35,6 +35,12 @@ func (c *Client) Person(ctx context.Context, number string, after int64, limit i
 	return pageOf[resource.PersonMessage](ctx, c, call{method: http.MethodGet, path: "/people/" + url.PathEscape(number)}, after, limit)
 }
 
+// ExportPerson returns everything that the ledger has about one number in international form with
+// +. A key of one company gets what belongs to its runs.
+func (c *Client) ExportPerson(ctx context.Context, number string) (resource.PersonExport, error) {
+	return one[resource.PersonExport](ctx, c, call{method: http.MethodGet, path: "/people/" + url.PathEscape(number) + "/export"})
+}
+
 type numbersBody struct {
 	Numbers []string       `json:"numbers"`
 	Scope   campaign.Scope `json:"scope,omitempty"`

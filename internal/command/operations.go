@@ -53,6 +53,7 @@ type Operations interface {
 	ExportSuppressions(ctx context.Context, w io.Writer) error
 	ShowSuppressions(ctx context.Context, number string) ([]why.ShownSuppression, error)
 	Person(ctx context.Context, number string, after int64, limit int) ([]resource.PersonMessage, int64, error)
+	ExportPerson(ctx context.Context, number string) (resource.PersonExport, error)
 	CreateKey(ctx context.Context, name, scope, company, idempotency string) (resource.NewKey, error)
 	Keys(ctx context.Context) ([]resource.Key, error)
 	RevokeKey(ctx context.Context, id string) (resource.Key, error)

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -28,12 +29,18 @@ func (p *Program) Person() *cobra.Command {
 		Use:   "person NUMBER",
 		Short: "Show what all runs sent to one number, and why it is skipped",
 		Long: `Shows the rows of one number in all runs, the newest runs first, and its entries on the suppression list.
-An erased number has no rows.`,
-		Example: "  campaignd person +2348031234567\n  campaignd person +2348031234567 --limit 1000 -o json",
-		Args:    OneArgument("NUMBER", "+2348031234567"),
+An erased number has no rows.
+
+With --export it prints everything that the ledger has about the number as one JSON document: the rows with the cells of their lists,
+what was sent, statuses and message ids; suppressions with their proofs; user ids, changes of number, replies, orders. Lists that are
+uploaded, or being made or imported, may also have the number. They are counted in not_reached, and the exit code is then 3.`,
+		Example: "  campaignd person +2348031234567\n  campaignd person +2348031234567 --limit 1000 -o json\n" +
+			"  campaignd person +2348031234567 --export",
+		Args: OneArgument("NUMBER", "+2348031234567"),
 	}
 	limit := cmd.Flags().Int("limit", 100, "number of rows to show, newest runs first, at most 1000")
 	after := cmd.Flags().Int64("after", 0, "continue where the previous page stopped (its next)")
+	export := cmd.Flags().Bool("export", false, "print everything that the ledger has about the number, as JSON")
 	o := AddOutput(cmd)
 	p.AddServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -43,6 +50,14 @@ An erased number has no rows.`,
 		}
 		if *limit < 1 || *limit > 1000 {
 			return Invalid(fmt.Errorf("--limit %d: want 1 to 1000", *limit))
+		}
+		if *export {
+			for _, other := range []string{"limit", "after"} {
+				if cmd.Flags().Changed(other) {
+					return Invalid(fmt.Errorf("--export prints everything, so it cannot be combined with --%s", other))
+				}
+			}
+			return p.exportPerson(cmd.Context(), args[0])
 		}
 		f := personFacts{To: typed[0].To, Messages: []resource.PersonMessage{}, Next: *after}
 		if err := p.WithOperations(cmd.Context(), ToRead, func(d Operations) (err error) {
@@ -66,6 +81,26 @@ An erased number has no rows.`,
 		return p.Say(o, f, f.text())
 	}
 	return cmd
+}
+
+// exportPerson prints everything that the ledger has about a number.
+func (p *Program) exportPerson(ctx context.Context, number string) error {
+	return p.WithOperations(ctx, ToRead, func(d Operations) error {
+		all, err := d.ExportPerson(ctx, number)
+		if err != nil {
+			return err
+		}
+		if err := WriteJSON(p.Stdout, all); err != nil {
+			return err
+		}
+		for _, sentence := range all.NotReached {
+			fmt.Fprintln(p.Stderr, "campaignd: "+sentence)
+		}
+		if len(all.NotReached) > 0 {
+			return Silent(ExitUnsure)
+		}
+		return nil
+	})
 }
 
 // text tells of the number: its suppressions, then a line for each row.

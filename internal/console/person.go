@@ -2,6 +2,8 @@ package console
 
 import (
 	"cmp"
+	"encoding/json"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -12,6 +14,7 @@ import (
 	"campaignd/campaign/why"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/messaging"
+	"campaignd/internal/operator"
 	words "campaignd/internal/sentence"
 )
 
@@ -70,6 +73,21 @@ func person(v *visit) (any, error) {
 		out.Next = "/console/person?" + url.Values{"to": {out.To}, "after": {strconv.FormatInt(next, 10)}}.Encode()
 	}
 	return out, err
+}
+
+// exportPerson answers with everything that the ledger has about a number.
+func exportPerson(v *visit) (any, error) {
+	_ = http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(maxCheck)) // rows may be read; tests have no deadlines
+	all, err := v.d.ExportPerson(v.r.Context(), strings.TrimSpace(v.r.URL.Query().Get("to")))
+	if err != nil {
+		return nil, err
+	}
+	v.download(operator.JSON, "person", func(w io.Writer) error {
+		out := json.NewEncoder(w)
+		out.SetIndent("", "  ")
+		return out.Encode(all)
+	})
+	return nil, nil //nolint:nilnil // it has answered
 }
 
 func messageOf(m resource.PersonMessage) message {

@@ -1,10 +1,12 @@
 package console
 
 import (
+	"encoding/json"
 	"html"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,6 +51,34 @@ func TestAPersonHasEachRunsStory(t *testing.T) {
 		t.Errorf("an unknown number: got %s, want that nothing is known", text)
 	}
 	if got := w.request("/console/person?to=0803", "admin", nil); got.Code != http.StatusBadRequest {
+		t.Errorf("a number without its country: got %d, want 400", got.Code)
+	}
+}
+
+// The file has what the key may see, and its name has no number.
+func TestAPersonIsDownloaded(t *testing.T) {
+	w := newWorld(t)
+	const address = "/console/person/export?to=%2b2348031234560"
+	if text := w.personPages(t, "read", "+2348031234560"); !strings.Contains(text, `href="`+address+`"`) {
+		t.Errorf("the page: got %s, want a link to %s", text, address)
+	}
+	for name, runs := range map[string]string{"read": "spring-2 spring-1", "other": "spring-2"} {
+		got := w.request(address, name, nil)
+		var all resource.PersonExport
+		if err := json.Unmarshal(got.Body.Bytes(), &all); err != nil || got.Code != http.StatusOK || all.To != "+2348031234560" {
+			t.Fatalf("as %s: got %d %s (%v), want the document", name, got.Code, got.Body, err)
+		}
+		var found []string
+		for _, m := range all.Messages {
+			if !slices.Contains(found, m.Run) {
+				found = append(found, m.Run)
+			}
+		}
+		if strings.Join(found, " ") != runs || got.Header().Get("Content-Disposition") != `attachment; filename="person.json"` {
+			t.Errorf("as %s: got the runs %q and %q, want %s in person.json", name, found, got.Header().Get("Content-Disposition"), runs)
+		}
+	}
+	if got := w.request("/console/person/export?to=0803", "admin", nil); got.Code != http.StatusBadRequest {
 		t.Errorf("a number without its country: got %d, want 400", got.Code)
 	}
 }

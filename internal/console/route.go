@@ -169,6 +169,7 @@ func table() []route {
 			show: drops},
 		{method: get, path: "/console/person", operations: []string{"suppression", "person"}, scope: read, page: "person",
 			nav: "Find a person", group: people, show: person},
+		{method: get, path: "/console/person/export", operations: []string{"export-person"}, scope: read, show: exportPerson},
 		{method: post, path: "/console/person/erase", operations: []string{"erase"}, scope: admin, all: true, do: erase, confirm: askErase},
 		{method: get, path: "/console/suppressions", operations: []string{"suppressions"}, scope: read, page: "suppressions",
 			nav: "Suppressions", group: people, show: suppressions},

@@ -59,8 +59,7 @@ func (d *Session) Person(ctx context.Context, number string, after int64, limit 
 					lines, after = nil, part.ID
 				}
 				for i := range lines {
-					page = append(page, resource.PersonMessage{Run: run.ID(), Campaign: run.Campaign, Template: run.Template,
-						Language: run.Language, Launched: run.CreatedAt.UTC(), Delivery: deliveryOf(&lines[i], pricer)})
+					page = append(page, personMessage(&run, &lines[i], pricer))
 				}
 			}
 			if len(page) >= limit || after != part.ID || !time.Now().Before(until) {
@@ -68,6 +67,11 @@ func (d *Session) Person(ctx context.Context, number string, after int64, limit 
 			}
 		}
 	}
+}
+
+func personMessage(r *campaign.Run, l *campaign.Line, pricer *reporting.Pricer) resource.PersonMessage {
+	return resource.PersonMessage{Run: r.ID(), Campaign: r.Campaign, Template: r.Template, Language: r.Language,
+		Launched: r.CreatedAt.UTC(), Delivery: deliveryOf(l, pricer)}
 }
 
 // linesOf reads the rows of a number in a part of a run, from the position after on if that is in

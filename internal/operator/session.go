@@ -59,6 +59,8 @@ type Session struct {
 type Lists interface {
 	// Sweep deletes those that no run needs and returns how many stay.
 	Sweep(ctx context.Context) (kept int64, err error)
+	// Kept counts all of them and deletes none.
+	Kept() (int64, error)
 }
 
 // ErrInvalid says that a request is at fault and that the same one fails again.

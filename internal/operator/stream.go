@@ -16,6 +16,7 @@ type Media struct{ Name, Kind, Suffix, Disposition string }
 
 // The kinds of files. A browser shows the report of a run, and saves a list.
 var (
+	JSON = Media{"JSON", "application/json", ".json", "attachment"}
 	CSV  = Media{"CSV", "text/csv", ".csv", "attachment"}
 	HTML = Media{"HTML", "text/html", ".html", "inline"}
 )

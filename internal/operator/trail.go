@@ -12,7 +12,7 @@ import (
 
 // Exports are the operations that give out people's data: phone numbers, messages or names. The log
 // of actions has a line of each.
-var Exports = []string{"deliveries", "doubts", "export", "export-suppressions", "person", "suppressions"}
+var Exports = []string{"deliveries", "doubts", "export", "export-person", "export-suppressions", "person", "suppressions"}
 
 // Done is the result of an action that was done.
 const Done = "done"

@@ -57,6 +57,12 @@ var reportFaults = []faultyMethod{
 			return err
 		}
 	}},
+	{"PersonRecords", func(f *fixture, _ Faults) func(context.Context) error {
+		r, _ := f.retried()
+		lines, _, err := f.l.SelectLines(f.ctx, r.No, campaign.LineFilter{}, 0, 3)
+		f.ok(err)
+		return func(ctx context.Context) error { _, err := f.l.PersonRecords(ctx, key(0), lines); return err }
+	}},
 	{"Audit", func(f *fixture, _ Faults) func(context.Context) error {
 		r, _ := f.retried()
 		return func(ctx context.Context) error { _, _, err := f.l.Audit(ctx, r.No, 9); return err }

@@ -77,6 +77,8 @@ var tablePromises = []struct {
 	{"ADoneSegmentIsCountedOnce", aDoneSegmentIsCountedOnce, true},
 	{"AStrangersStatusNamesNoErasedNumber", aStrangersStatusNamesNoErasedNumber, false},
 	{"ASecondErasureMeetsTheFirst", aSecondErasureMeetsTheFirst, true},
+	{"EachTableIsExportedOrExcused", eachTableIsExportedOrExcused, true},
+	{"AnExportHasAllThatAnErasureRemoves", anExportHasAllThatAnErasureRemoves, false},
 	{"AnErasureRemovesUserIDs", anErasureRemovesUserIDs, false},
 	{"TheOldestWishesGoFirst", theOldestWishesGoFirst, false},
 	{"EventsBesideAnErasureStoreNothing", eventsBesideAnErasureStoreNothing, false},

@@ -103,6 +103,7 @@ const (
 	sqlEraseReceipt = `DELETE FROM first_receipt WHERE key = $1`
 	sqlEraseSender  = `DELETE FROM sender WHERE key = $1`
 	sqlEraseWishes  = `DELETE FROM wish WHERE user_id IN (SELECT user_id FROM user_pair WHERE key = $1)`
+	sqlEraseLinks   = `DELETE FROM payment_link WHERE order_id IN (SELECT id FROM purchase WHERE key = $1)`
 	sqlErasePairs   = `DELETE FROM user_pair WHERE key = $1`
 	// A row that was under way at an earlier erasure may have written its number again since.
 	sqlEraseTaken = `UPDATE portfolio SET taken = taken - 1 WHERE id IN (
@@ -120,7 +121,7 @@ const (
 // eraseRest erases the number outside the runs.
 func (l *Ledger) eraseRest(ctx context.Context, key, pseudonym int64, underWay bool) error {
 	of := []string{sqlEraseCarried, sqlEraseMoved, sqlEraseInbound, sqlEraseReply, sqlEraseContact, sqlEraseReceipt,
-		sqlEraseSender, sqlEraseWishes, sqlErasePairs}
+		sqlEraseSender, sqlEraseWishes, sqlErasePairs, sqlEraseLinks}
 	if !underWay { // an event that waits may prove what is under way
 		of = append(of, sqlEraseOrphans)
 	}
