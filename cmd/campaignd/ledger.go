@@ -59,8 +59,8 @@ func (p *program) cmdLedgerQuarantine() *cobra.Command {
 		Long: `A restored backup, a copied file or a promoted standby lacks whatever was sent after it was made. Sending from it
 would send twice, so ` + "`run`" + ` and ` + "`serve`" + ` refuse. This command pauses every run and puts in doubt the deliveries that
 may have been sent in the meantime: the next deliveries of each unfinished segment, as many as the fastest number of
-its runs sends in --lost, and every retry that was due. Replayed webhooks prove which of them were sent. The others
-are not sent again unless a campaign's policies.on_uncertain allows it.
+its run sends in --lost and the run's own rate allows, and every retry that was due. Replayed webhooks prove which of them
+were sent. The others are not sent again unless a campaign's policies.on_uncertain allows it.
 
 --lost is how long sending continued after the ledger's newest record: seconds after a failover, hours after last night's
 backup. Too long only creates more doubts; too short may send twice. --lost 0s states that nothing was sent, for example
@@ -75,7 +75,7 @@ SQLite ledger open.`,
 	}
 	cmd.Flags().DurationVar(&o.Lost, "lost", time.Minute, "how long sending went on after the ledger's newest record")
 	command.AddWhole(cmd.Flags(), &o.Ahead, "ahead", -1,
-		"deliveries of each segment that may have been sent meanwhile (default: highest rate x --lost)")
+		"deliveries of each segment that may have been sent meanwhile (default: the rate of its run x --lost)")
 	cmd.Flags().Lookup("ahead").DefValue = "0" // keeps -1 out of the help text
 	cmd.Flags().BoolVar(&o.Force, "force", false, "also when the ledger does not seem to have gone back in time")
 	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "count what would be put in doubt, and change nothing")
@@ -136,6 +136,12 @@ func (p *program) writeQuarantined(q daemon.Quarantined, o daemon.QuarantineOpti
 	default:
 		fmt.Fprintf(p.Stdout, "%d deliveries %s put in doubt: up to %d of each unfinished segment (%s), "+
 			"retries that were due, and what was in flight\n", q.Doubts, are, q.Ahead, how)
+	}
+	for _, r := range q.Runs {
+		if r.OwnRate > 0 && q.Ahead > 0 {
+			fmt.Fprintf(p.Stdout, "up to %d of each segment of %s, whose own rate is %.4g a second: if it was raised in the lost time, "+
+				"give --ahead\n", r.Ahead, r.Run, r.OwnRate)
+		}
 	}
 	if len(q.Assumed) > 0 {
 		fmt.Fprintf(p.Stdout, "the rate of %s is not known and was assumed: set numbers.CONNECTION.rate, or give --ahead\n",

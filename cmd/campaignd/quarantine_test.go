@@ -32,7 +32,10 @@ func TestAQuarantineTellsWhatComesNext(t *testing.T) {
 			"--unknown resend`\n     sends to them once the replayed webhooks have come.\n"
 	)
 	firing := "the schedule of daily, due " + command.Clock(newest) + ", may have been launched in the lost time: "
-	dry, given, nothing, importing := full, full, full, full
+	dry, given, nothing, importing, own := full, full, full, full, full
+	own.Assumed, own.Firings = nil, nil
+	own.Runs = []daemon.QuarantinedRun{run, run}
+	own.Runs[0].Ahead, own.Runs[0].OwnRate, own.Runs[1].Run = 3, 0.5, "spring-1"
 	dry.DryRun, dry.Done, dry.Firings = true, false, []schedule.LostFiring{{Campaign: "daily", At: newest}}
 	given.Rate, given.Assumed, given.Firings = 0, nil, nil
 	nothing.Ahead, nothing.Rate, nothing.Assumed, nothing.Firings, nothing.Doubts = 0, 0, nil, nil, 0

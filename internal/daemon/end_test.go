@@ -143,9 +143,9 @@ func TestADryRunOfAQuarantineCountsAndChangesNothing(t *testing.T) {
 		doubts int64
 		runs   string
 	}{
-		{true, 7, "[{spring-1 importing  0 50}]"},
-		{true, 7, "[{spring-1 importing  0 50}]"},
-		{false, 7, "[{spring-1 importing  7 43}]"},
+		{true, 7, "[{spring-1 importing  0 50 7 0}]"},
+		{true, 7, "[{spring-1 importing  0 50 7 0}]"},
+		{false, 7, "[{spring-1 importing  7 43 7 0}]"},
 	} {
 		q, err := Quarantine(t.Context(), &cfg, QuarantineOptions{Lost: time.Second, Ahead: 7, Force: true, DryRun: tt.dry})
 		if err != nil {

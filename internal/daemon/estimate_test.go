@@ -60,7 +60,7 @@ func TestAQuarantineReachesAsFarAsTheFastestNumber(t *testing.T) {
 			c.Service.APIKey = messaging.Secret{}
 		}
 		var q Quarantined
-		err := q.estimate(t.Context(), c, tt.runs, tt.lost, slog.New(slog.DiscardHandler))
+		err := q.estimate(t.Context(), c, happened{}, tt.runs, tt.lost, slog.New(slog.DiscardHandler))
 		got := fmt.Sprintf("%d at %.4g %s, assumed %v", q.Ahead, q.Rate, q.Connection, q.Assumed)
 		if want := fmt.Sprintf("%d at %s, assumed %s", tt.ahead, tt.rate, tt.assumed); err != nil || got != want {
 			t.Errorf("%s: got %s (%v), want %s", tt.name, got, err, want)
@@ -68,8 +68,80 @@ func TestAQuarantineReachesAsFarAsTheFastestNumber(t *testing.T) {
 	}
 	broken := defined(3, campaign.Running, "fast")
 	broken.Definition = []byte("nme: x")
-	if err := new(Quarantined).estimate(t.Context(), config.Default(), []campaign.Run{broken}, time.Second, nil); err == nil {
+	if err := new(Quarantined).estimate(t.Context(), config.Default(), nil, []campaign.Run{broken}, time.Second, nil); err == nil {
 		t.Error("a stored campaign that cannot be read: got nil, want an error")
+	}
+}
+
+// happened is what the history of each run says of its limits: the time, and the change in JSON.
+type happened map[campaign.RunNo][][2]string
+
+func (h happened) History(_ context.Context, no campaign.RunNo) (all campaign.History, err error) {
+	if no == 9 {
+		return all, errFault
+	}
+	all.Entries = append(all.Entries, campaign.HistoryEntry{Kind: campaign.HistoryState, Value: "running"})
+	for _, c := range h[no] {
+		at, err := time.Parse(time.TimeOnly, c[0])
+		if err != nil {
+			return all, err
+		}
+		all.Entries = append(all.Entries, campaign.HistoryEntry{At: at, Kind: campaign.HistoryLimits, Value: c[1]})
+	}
+	return all, nil
+}
+
+// The run's own rate counts as it was in the lost time, which begins at noon: an operator may have
+// changed it after the ledger went back. conn_1 sends 34.2 a second, and 10 s were lost.
+func TestAQuarantineReachesAsFarAsTheRunsOwnRate(t *testing.T) {
+	noon, err := time.Parse(time.TimeOnly, "12:00:00")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := numberstest.Service(t, 200, `{"data": [{"connectionId": "slow", "throughput": 2}]}`)
+	c.Numbers = map[string]config.Number{"conn_1": {Rate: 40}}
+	for _, tt := range []struct {
+		name, connections, launched string
+		now                         float64 // what the operator changed it to; 0: nothing; below: no limit
+		history                     [][2]string
+		want                        string
+	}{
+		{"none", "conn_1", "", 0, nil, "342 of 342, own 0"},
+		{"of its file", "conn_1", "3", 0, nil, "34 of 342, own 3"},
+		{"a fraction", "conn_1", "0.01", 0, nil, "2 of 342, own 0.01"},
+		{"above the number's", "conn_1", "100", 0, nil, "342 of 342, own 0"},
+		{"as high as its number's", "slow", "2", 0, nil, "18 of 18, own 0"},
+		{"lowered before", "conn_1", "5", 2, [][2]string{{"11:00:00", `{"rate":2}`}}, "23 of 342, own 2"},
+		{"lowered since", "conn_1", "5", 2, [][2]string{{"12:00:01", `{"rate":2}`}}, "56 of 342, own 5"},
+		{"raised and lowered since", "conn_1", "3", 2, [][2]string{{"12:00:01", `{"rate":9}`}, {"12:00:02", `{"rate":2}`}}, "100 of 342, own 9"},
+		{"given since", "conn_1", "", 2, [][2]string{{"12:00:01", `{"rate":2}`}}, "342 of 342, own 0"},
+		{"removed since", "conn_1", "3", -1, [][2]string{{"12:00:01", `{"rate":0}`}}, "342 of 342, own 0"},
+		{"removed before", "conn_1", "3", 2, [][2]string{{"11:00:00", `{"rate":0}`}, {"11:00:01", `{"rate":2}`}}, "23 of 342, own 2"},
+		{"another limit", "conn_1", "3", 0, [][2]string{{"12:00:01", `{"weight":7}`}}, "34 of 342, own 3"},
+		{"of before there was a history", "conn_1", "3", 4, nil, "45 of 342, own 4"},
+		{"back to its file's", "conn_1", "3", 0, [][2]string{{"11:00:00", `{"rate":9}`}, {"11:00:01", `{"weight":7}`}}, "34 of 342, own 3"},
+	} {
+		r := defined(5, campaign.Running, tt.connections)
+		if tt.launched != "" {
+			r.Definition = append(r.Definition, "limits: {rate: "+tt.launched+"}\n"...)
+		}
+		if tt.now != 0 {
+			rate := max(tt.now, 0)
+			r.Changed.Rate = &rate
+		}
+		other := defined(4, campaign.Running, tt.connections)
+		q := Quarantined{Since: noon}
+		err := q.estimate(t.Context(), c, happened{5: tt.history}, []campaign.Run{r, other}, 10*time.Second, slog.New(slog.DiscardHandler))
+		if got := fmt.Sprintf("%d of %d, own %g", q.of[5], q.Ahead, q.own[5]); err != nil || got != tt.want || q.of[4] != q.Ahead || q.own[4] != 0 {
+			t.Errorf("%s: got %s, %d of the other run, and %v; want %s, as many as ahead, and no error", tt.name, got, q.of[4], err, tt.want)
+		}
+	}
+	for name, r := range map[string]campaign.Run{"that does not answer": defined(9, campaign.Running, "slow"),
+		"that cannot be read": defined(7, campaign.Running, "slow")} {
+		q := Quarantined{Since: noon}
+		if err := q.estimate(t.Context(), c, happened{7: {{"12:00:00", "{"}}}, []campaign.Run{r}, time.Second, nil); err == nil {
+			t.Errorf("a history %s: got no error, want one", name)
+		}
 	}
 }
 
@@ -139,9 +211,9 @@ func (*tallied) Tallies(context.Context, campaign.RunNo) ([]campaign.Tally, camp
 func TestAQuarantineCountsTheUnfinishedRuns(t *testing.T) {
 	run := campaign.Run{No: 7, Campaign: "spring", State: campaign.Paused, Reason: campaign.PausedByLedger}
 	l := &tallied{fired{runs: []campaign.Run{run}}}
-	var q Quarantined
+	q := Quarantined{Ahead: 35, of: map[campaign.RunNo]int64{7: 3}, own: map[campaign.RunNo]float64{7: 0.5}}
 	err := q.count(t.Context(), l)
-	want := "[{spring-7 paused ledger 5 10}]"
+	want := "[{spring-7 paused ledger 5 10 3 0.5}]"
 	if got := fmt.Sprint(q.Runs); err != nil || got != want || l.asked != (campaign.RunFilter{Unfinished: true}) {
 		t.Errorf("count = %s and %v of the runs %+v, want %s of the unfinished ones", got, err, l.asked, want)
 	}

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -31,13 +32,13 @@ type restorable interface {
 	// for a ledger that did not go back in time.
 	Restored(ctx context.Context) error
 	// Quarantine puts in doubt what may have been posted from since on: up to ahead deliveries of
-	// each unfinished segment. It returns their number.
-	Quarantine(ctx context.Context, ahead int64, since time.Time) (int64, error)
+	// each unfinished segment, and up to of[run] where of has the run. It returns their number.
+	Quarantine(ctx context.Context, ahead int64, of map[campaign.RunNo]int64, since time.Time) (int64, error)
 	// Newest returns the time of the newest record that cannot have been written after the ledger
 	// went back in time. Zero: there is none.
 	Newest(ctx context.Context) (time.Time, error)
 	// Rehearse returns the number that Quarantine would return, and changes nothing.
-	Rehearse(ctx context.Context, ahead int64, since time.Time) (int64, error)
+	Rehearse(ctx context.Context, ahead int64, of map[campaign.RunNo]int64, since time.Time) (int64, error)
 }
 
 var (
@@ -50,7 +51,7 @@ type QuarantineOptions struct {
 	// Lost is how long sending may have gone on after the ledger's newest record. 0: not at all.
 	Lost time.Duration
 	// Ahead is the number of deliveries of each segment that may have been posted in that time.
-	// A negative number takes the highest rate x Lost.
+	// A negative number takes the highest rate of each run x Lost.
 	Ahead int64
 	// Force also quarantines a ledger that does not seem to have gone back in time.
 	Force bool
@@ -78,7 +79,8 @@ type Quarantined struct {
 	Connection string `json:"connection,omitempty"`
 	// Assumed lists the connections whose rate neither the configuration nor the service told.
 	Assumed []string `json:"rates_assumed,omitempty"`
-	// Ahead is the number of deliveries of each unfinished segment that may have been posted.
+	// Ahead is the number of deliveries of an unfinished segment that may have been posted, at the
+	// most; QuarantinedRun.Ahead is that of one run.
 	Ahead  int64 `json:"ahead"`
 	Doubts int64 `json:"put_in_doubt"`
 	// Runs lists the unfinished runs, newest first.
@@ -101,6 +103,10 @@ type QuarantinedRun struct {
 // sender's lock of an SQLite ledger and returns campaign.ErrLocked beside a running sender; senders
 // over PostgreSQL stay. Rates that the configuration does not have are asked from the service, and
 // assumed if it does not tell.
+	// Ahead is the number of deliveries of each of its segments that may have been posted.
+	Ahead int64 `json:"ahead"`
+	// OwnRate is the run's own rate, if it allows fewer messages than the run's numbers; else 0.
+	OwnRate float64 `json:"own_rate,omitempty"` // messages per second
 func Quarantine(ctx context.Context, cfg *config.Config, o QuarantineOptions) (q Quarantined, err error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -141,7 +147,7 @@ func Quarantine(ctx context.Context, cfg *config.Config, o QuarantineOptions) (q
 		return q, err
 	}
 	if q.Ahead = o.Ahead; q.Ahead < 0 {
-		if err := q.estimate(ctx, cfg, runs, o.Lost, o.Log); err != nil {
+		if err := q.estimate(ctx, cfg, l, runs, o.Lost, o.Log); err != nil {
 			return q, err
 		}
 	}
@@ -160,13 +166,13 @@ func Quarantine(ctx context.Context, cfg *config.Config, o QuarantineOptions) (q
 		}
 	}
 	if o.DryRun {
-		q.Doubts, err = l.Rehearse(ctx, q.Ahead, q.Since)
+		q.Doubts, err = l.Rehearse(ctx, q.Ahead, q.of, q.Since)
 	} else {
 		lost := q.Since
 		if o.Lost <= 0 && q.Ahead <= 0 {
 			lost = time.Time{} // nothing was
 		}
-		q.Doubts, err = l.Quarantine(ctx, q.Ahead, lost)
+		q.Doubts, err = l.Quarantine(ctx, q.Ahead, q.of, lost)
 	}
 	if err != nil {
 		return q, err
@@ -227,8 +233,12 @@ func (q *Quarantined) begin(ctx context.Context, l restorable, runs []campaign.R
 // assumed.
 const askRates = 10 * time.Second
 
-// estimate computes Ahead. No segment can have been sent faster than the fastest number sends.
-func (q *Quarantined) estimate(ctx context.Context, cfg *config.Config, runs []campaign.Run, lost time.Duration, log *slog.Logger) error {
+// estimate computes Ahead of each run. No segment can have been sent faster than the fastest number
+// of its run sends, or than the run's own rate allows.
+func (q *Quarantined) estimate(
+	ctx context.Context, cfg *config.Config, l historian, runs []campaign.Run, lost time.Duration, log *slog.Logger,
+) error {
+	unfinished, defs := []campaign.Run{}, []*file.Definition{}
 	var connections, untold []string
 	for _, r := range runs {
 		if r.State.Ended() {
@@ -250,12 +260,8 @@ func (q *Quarantined) estimate(ctx context.Context, cfg *config.Config, runs []c
 	n := numbers.NewDirectory(cfg)
 	if len(untold) > 0 {
 		if err := n.Ask(ctx, askRates, n.Refresh); err != nil {
+		unfinished, defs = append(unfinished, r), append(defs, d)
 			log.Warn("the service does not say the rates of its numbers", "err", err)
-		}
-	}
-	for _, c := range connections {
-		if rate := n.AssumedPace(c); rate > q.Rate {
-			q.Rate, q.Connection = rate, c
 		}
 	}
 	for _, c := range untold {
@@ -275,10 +281,70 @@ func (q *Quarantined) count(ctx context.Context, l campaign.Ledger) error {
 	}
 	for _, r := range runs {
 		tallies, _, err := l.Tallies(ctx, r.No)
+	q.of, q.own = map[campaign.RunNo]int64{}, map[campaign.RunNo]float64{}
+	for i, r := range unfinished {
+		d, fastest := defs[i], 0.0
+		for _, c := range d.Connections {
+			rate := n.AssumedPace(c)
+			fastest = max(fastest, rate)
+			if rate > q.Rate {
+				q.Rate, q.Connection = rate, c
+			}
+		}
+		q.of[r.No] = int64(math.Ceil(fastest * lost.Seconds()))
+		own, err := ownRate(ctx, l, r, d, q.Since)
+		if err != nil {
+			return err
+		}
+		// In any time t a run gets at most rate x (t + 1 s) + 1 (docs/limits.md#a-runs-own-rate).
+		if most := int64(math.Ceil(own*(lost.Seconds()+1))) + 1; own > 0 && most < q.of[r.No] {
+			q.of[r.No], q.own[r.No] = most, own
+		}
+	}
 		if err != nil {
 			return fmt.Errorf("count %s: %w", r.ID(), err)
 		}
-		one := QuarantinedRun{Run: r.ID(), State: r.State, Reason: r.Reason}
+		one := QuarantinedRun{Run: r.ID(), State: r.State, Reason: r.Reason, Ahead: q.Ahead, OwnRate: q.own[r.No]}
+		if n, ok := q.of[r.No]; ok {
+			one.Ahead = n
+		}
+// historian knows what happened to a run.
+type historian interface {
+	History(ctx context.Context, no campaign.RunNo) (campaign.History, error)
+}
+
+// ownRate returns the highest rate of its own that a run had since a time, 0 if it had none at
+// some time. An operator may have lowered it after the ledger went back, and before the quarantine.
+func ownRate(ctx context.Context, l historian, r campaign.Run, d *file.Definition, since time.Time) (float64, error) {
+	h, err := l.History(ctx, r.No)
+	if err != nil {
+		return 0, fmt.Errorf("read the history of %s: %w", r.ID(), err)
+	}
+	rates := []float64{d.Limits.Rate} // in force since then
+	for _, e := range h.Entries {
+		if e.Kind != campaign.HistoryLimits {
+			continue
+		}
+		var c campaign.LimitChange
+		if err := json.Unmarshal([]byte(e.Value), &c); err != nil {
+			return 0, fmt.Errorf("the history of %s: %w; give --ahead", r.ID(), err)
+		}
+		rate := d.Limits.Rate
+		if c.Rate != nil {
+			rate = *c.Rate
+		}
+		if e.At.Before(since) {
+			rates = rates[:0]
+		}
+		rates = append(rates, rate)
+	}
+	rates = append(rates, d.LimitsOf(r).Rate)
+	if slices.Contains(rates, 0) {
+		return 0, nil
+	}
+	return slices.Max(rates), nil
+}
+
 		for _, t := range tallies {
 			switch t.Status {
 			case campaign.InDoubt:

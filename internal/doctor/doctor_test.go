@@ -281,7 +281,7 @@ func TestTheDoctorNamesEventsThatWereLost(t *testing.T) {
 		t.Errorf("nothing was lost: got %+v, want nothing", got)
 	}
 	since := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
-	if _, err := l.Quarantine(t.Context(), 5, since); err != nil {
+	if _, err := l.Quarantine(t.Context(), 5, nil, since); err != nil {
 		t.Fatal(err)
 	}
 	const detail = "events since 2026-03-02T12:00:00Z were lost and not replayed: opt-outs among them are not obeyed"

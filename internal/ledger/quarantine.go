@@ -1,6 +1,10 @@
 package ledger
 
-import "errors"
+import (
+	"errors"
+
+	"campaignd/campaign"
+)
 
 // ErrRehearsed rolls the transaction of a rehearsal back.
 var ErrRehearsed = errors.New("rehearsed")
@@ -16,3 +20,12 @@ const (
 	RestoredDetail = "it went back in time: replay lost webhooks first"
 	PausedBefore   = "; it was paused before: "
 )
+
+// AheadOf returns by how many deliveries Quarantine moves the mark of a segment up: by of[run]
+// where of has its run, else by ahead.
+func AheadOf(s Segment, ahead int64, of map[campaign.RunNo]int64) int64 {
+	if n, ok := of[RunOf(s.Key)]; ok {
+		return n
+	}
+	return ahead
+}

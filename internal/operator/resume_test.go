@@ -39,7 +39,7 @@ func TestAResumeBeforeTheReplaySaysSo(t *testing.T) {
 	}
 	quarantine := func() {
 		t.Helper()
-		if _, err := l.Quarantine(t.Context(), 2, since); err != nil {
+		if _, err := l.Quarantine(t.Context(), 2, nil, since); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -25,8 +25,8 @@ type Faults struct {
 
 // quarantined is a ledger that may go back in time.
 type quarantined interface {
-	Quarantine(ctx context.Context, ahead int64, since time.Time) (int64, error)
-	Rehearse(ctx context.Context, ahead int64, since time.Time) (int64, error)
+	Quarantine(ctx context.Context, ahead int64, of map[campaign.RunNo]int64, since time.Time) (int64, error)
+	Rehearse(ctx context.Context, ahead int64, of map[campaign.RunNo]int64, since time.Time) (int64, error)
 }
 
 // sampled is the share of the methods, and of a sweep's statements, that RunFaults tries without

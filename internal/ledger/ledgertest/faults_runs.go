@@ -13,14 +13,14 @@ var runFaults = []faultyMethod{
 	{"Rehearse", func(f *fixture, _ Faults) func(context.Context) error {
 		f.retried()
 		return func(ctx context.Context) error {
-			n, err := f.l.(quarantined).Rehearse(ctx, 4, at(0))
+			n, err := f.l.(quarantined).Rehearse(ctx, 4, nil, at(0))
 			return none(f, int(n), err)
 		}
 	}},
 	{"Quarantine", func(f *fixture, _ Faults) func(context.Context) error {
 		f.retried()
 		return func(ctx context.Context) error {
-			n, err := f.l.(quarantined).Quarantine(ctx, 4, at(0))
+			n, err := f.l.(quarantined).Quarantine(ctx, 4, nil, at(0))
 			return none(f, int(n), err)
 		}
 	}},

@@ -74,14 +74,14 @@ func aReplayCountsForTheLostTimeThatItCovers(t *testing.T, l Tables) {
 		}
 	}
 	lost("at first")
-	if _, err := l.Rehearse(t.Context(), 5, at(10)); err != nil {
+	if _, err := l.Rehearse(t.Context(), 5, nil, at(10)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Quarantine(t.Context(), 0, time.Time{}); err != nil {
+	if _, err := l.Quarantine(t.Context(), 0, nil, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	lost("after a rehearsal and a quarantine of nothing")
-	if _, err := l.Quarantine(t.Context(), 5, at(10)); err != nil {
+	if _, err := l.Quarantine(t.Context(), 5, nil, at(10)); err != nil {
 		t.Fatal(err)
 	}
 	lost("after a quarantine", reception.LostTime{Since: at(10)})

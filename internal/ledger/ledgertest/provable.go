@@ -16,7 +16,7 @@ func Provable(t testing.TB, l Restorable, n int64) campaign.Run {
 	t.Helper()
 	r := Load(t, l, n)
 	now := time.Now()
-	if got, err := l.Quarantine(t.Context(), campaign.SegmentSize, now.Add(-time.Minute)); err != nil || got != n {
+	if got, err := l.Quarantine(t.Context(), campaign.SegmentSize, nil, now.Add(-time.Minute)); err != nil || got != n {
 		t.Fatalf("got %+v, %v; want no error, %+v", got, err, n)
 	}
 	Replayed(t, l, r, 0, n, now.Add(-30*time.Second))
@@ -80,7 +80,7 @@ func whatStaysAmbiguousKeepsNobodyWaiting(t *testing.T, l Tables) {
 	const n = 1_100                         // more than either backend examines for one transaction
 	a, b := Load(t, l, n), Load(t, l, n-20) // the last 20 recipients are in one run only
 	now := time.Now()
-	if got, err := l.Quarantine(t.Context(), campaign.SegmentSize, now.Add(-time.Minute)); err != nil || got != n+n-20 {
+	if got, err := l.Quarantine(t.Context(), campaign.SegmentSize, nil, now.Add(-time.Minute)); err != nil || got != n+n-20 {
 		t.Fatalf("got %+v, %v; want no error, %+v", got, err, n+n-20)
 	}
 	Replayed(t, l, a, 0, n, now.Add(-30*time.Second))

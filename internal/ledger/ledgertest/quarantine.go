@@ -36,13 +36,13 @@ func quarantineDoubtsWhatMayHaveBeenPosted(t *testing.T, l Tables) {
 	since := now.Add(-time.Minute)
 	const want = 1 + 4 + 20 + 20
 	before := Totals(t, l, r.No)
-	if n, err := l.Rehearse(t.Context(), 20, since); err != nil || n != want {
+	if n, err := l.Rehearse(t.Context(), 20, nil, since); err != nil || n != want {
 		t.Errorf("a rehearsal says %d, %v; want %d", n, err, want)
 	}
 	if after := Totals(t, l, r.No); after[campaign.Queued] != before[campaign.Queued] || after[campaign.InDoubt] != before[campaign.InDoubt] {
 		t.Errorf("a rehearsal made %v of %v; want Queued: %+v, InDoubt: %+v", after, before, before[campaign.Queued], before[campaign.InDoubt])
 	}
-	if n, err := l.Quarantine(t.Context(), 20, since); err != nil || n != want {
+	if n, err := l.Quarantine(t.Context(), 20, nil, since); err != nil || n != want {
 		t.Errorf("put %d in doubt, %v; want %d", n, err, want)
 	}
 	if got := Totals(t, l, r.No); got[campaign.Accepted] != 4 || got[campaign.InDoubt] != want || got[campaign.Queued] != rows-4-want {
@@ -100,7 +100,7 @@ func quarantineDoubtsWhatMayHaveBeenPosted(t *testing.T, l Tables) {
 // lost time. Nobody leases it again, so its messages have the connection that their events name.
 func quarantineKeepsTheConnectionOfAnEvent(t *testing.T, l Tables) {
 	r, now := Load(t, l, 5), time.Now()
-	if n, err := l.Quarantine(t.Context(), 5, now.Add(-time.Minute)); err != nil || n != 5 {
+	if n, err := l.Quarantine(t.Context(), 5, nil, now.Add(-time.Minute)); err != nil || n != 5 {
 		t.Fatalf("put %d in doubt, %v; want 5", n, err)
 	}
 	if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{
@@ -157,8 +157,21 @@ func quarantinePausesWhatCouldSend(t *testing.T, l Tables) {
 	importing, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "spring", ListHash: "half"})
 	must(err)
 
-	if n, err := l.Quarantine(t.Context(), 2, time.Now().Add(-time.Minute)); err != nil || n != 4*2 {
-		t.Errorf("put %d in doubt, %v; want no error, %+v", n, err, 4*2)
+	of := map[campaign.RunNo]int64{broken.No: 1} // its own rate is lower
+	if n, err := l.Rehearse(t.Context(), 2, of, time.Now().Add(-time.Minute)); err != nil || n != 3*2+1 {
+		t.Errorf("a rehearsal says %d, %v; want no error, %d", n, err, 3*2+1)
+	}
+	if n, err := l.Quarantine(t.Context(), 2, of, time.Now().Add(-time.Minute)); err != nil || n != 3*2+1 {
+		t.Errorf("put %d in doubt, %v; want no error, %d", n, err, 3*2+1)
+	}
+	for _, r := range []campaign.Run{ready, broken, operator, cancelled} {
+		want := int64(2)
+		if r.No == broken.No {
+			want = 1
+		}
+		if got := Totals(t, l, r.No)[campaign.InDoubt]; got != want {
+			t.Errorf("%s: got %d in doubt, want %d", r.ID(), got, want)
+		}
 	}
 	for _, c := range []struct {
 		run    campaign.Run
@@ -193,7 +206,7 @@ func quarantineCountsAgainstTheBudgetAndNotBeyondIt(t *testing.T, l Tables) {
 		t.Fatal(err)
 	}
 	for _, want := range []int64{8, 15} {
-		if n, err := l.Quarantine(t.Context(), 8, time.Now()); err != nil || n != 8 {
+		if n, err := l.Quarantine(t.Context(), 8, nil, time.Now()); err != nil || n != 8 {
 			t.Errorf("put %d in doubt, %v; want no error, 8", n, err)
 		}
 		if got, err := l.Run(t.Context(), r.No); err != nil || got.Taken != want {
@@ -205,7 +218,7 @@ func quarantineCountsAgainstTheBudgetAndNotBeyondIt(t *testing.T, l Tables) {
 
 func quarantineOfNothingAcceptsTheLedgerAsItStands(t *testing.T, l Tables) {
 	r := Load(t, l, 10)
-	if n, err := l.Quarantine(t.Context(), 0, time.Now()); err != nil || n != 0 {
+	if n, err := l.Quarantine(t.Context(), 0, nil, time.Now()); err != nil || n != 0 {
 		t.Errorf("put %d in doubt, %v; want no error, 0", n, err)
 	}
 	if got, err := l.Run(t.Context(), r.No); err != nil || got.State != campaign.Ready {
@@ -309,7 +322,7 @@ func quarantineEndsWhatWireLogsProve(t *testing.T, l Tables) {
 		r := f.imported(10)
 		f.sent(f.leaseOf("dead", r.No, gone), 0, 3)
 		f.sent(f.leaseOf("heir", r.No, gone), 3, 5)
-		if _, err := l.Quarantine(t.Context(), ahead, time.Now()); err != nil {
+		if _, err := l.Quarantine(t.Context(), ahead, nil, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		f.unposted("dead", 0)

@@ -32,7 +32,7 @@ func quarantineKnowsThatSegmentsMove(t *testing.T, l Tables) {
 		_, err = l.Intend(t.Context(), []campaign.Intent{{Lease: s, Connection: "conn_1", To: 1}})
 		must(err)
 		must(l.Record(t.Context(), Acceptances(s, 0, 1)))
-		_, err = l.Quarantine(t.Context(), 1, since)
+		_, err = l.Quarantine(t.Context(), 1, nil, since)
 		must(err)
 		posted := now.Add(-30 * time.Second)
 		_, err = l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: MessageID(r.No, 1), Connection: "conn_2",

@@ -14,8 +14,8 @@ import (
 type Restorable interface {
 	campaign.Ledger
 	Restored(ctx context.Context) error
-	Quarantine(ctx context.Context, ahead int64, since time.Time) (int64, error)
-	Rehearse(ctx context.Context, ahead int64, since time.Time) (int64, error)
+	Quarantine(ctx context.Context, ahead int64, of map[campaign.RunNo]int64, since time.Time) (int64, error)
+	Rehearse(ctx context.Context, ahead int64, of map[campaign.RunNo]int64, since time.Time) (int64, error)
 	Newest(ctx context.Context) (time.Time, error)
 }
 

@@ -196,7 +196,7 @@ func TestALedgerInAnotherServerIsNoticed(t *testing.T) {
 	}
 	openAt(t, dsn, ledger.Options{}) // it may be read and paused
 	operator := openAt(t, dsn, ledger.Options{Sender: true, AcceptRestored: true})
-	if _, err := operator.Quarantine(t.Context(), 1, time.Now()); err != nil {
+	if _, err := operator.Quarantine(t.Context(), 1, nil, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if err := openAt(t, dsn, ledger.Options{Sender: true}).Restored(t.Context()); err != nil {

@@ -21,13 +21,13 @@ func (l *Ledger) Restored(ctx context.Context) error { return l.checkIdentity(ct
 // Quarantine makes a ledger that went back in time safe to send from, as Quarantine of package
 // sqlite does (docs/protocol.md#when-the-ledger-goes-back-in-time). Senders that still run are
 // fenced, and go on when their run is resumed.
-func (l *Ledger) Quarantine(ctx context.Context, ahead int64, since time.Time) (int64, error) {
-	return l.quarantine(ctx, ahead, since, false)
+func (l *Ledger) Quarantine(ctx context.Context, ahead int64, of map[campaign.RunNo]int64, since time.Time) (int64, error) {
+	return l.quarantine(ctx, ahead, of, since, false)
 }
 
 // Rehearse returns what Quarantine would return, and changes nothing.
-func (l *Ledger) Rehearse(ctx context.Context, ahead int64, since time.Time) (int64, error) {
-	return l.quarantine(ctx, ahead, since, true)
+func (l *Ledger) Rehearse(ctx context.Context, ahead int64, of map[campaign.RunNo]int64, since time.Time) (int64, error) {
+	return l.quarantine(ctx, ahead, of, since, true)
 }
 
 // A wire log covers what has no durable result. In a ledger that went back in time that is more
@@ -44,7 +44,9 @@ const (
 	sqlInsertLost  = `INSERT INTO lost_time (at, since) VALUES ($1, $2) ON CONFLICT DO NOTHING`
 )
 
-func (l *Ledger) quarantine(ctx context.Context, ahead int64, since time.Time, rehearse bool) (n int64, err error) {
+func (l *Ledger) quarantine(
+	ctx context.Context, ahead int64, of map[campaign.RunNo]int64, since time.Time, rehearse bool,
+) (n int64, err error) {
 	if l.readOnly {
 		return 0, fmt.Errorf("%s is open for reading only", l.name)
 	}
@@ -60,7 +62,7 @@ func (l *Ledger) quarantine(ctx context.Context, ahead int64, since time.Time, r
 				return err
 			}
 			if ahead > 0 {
-				if n, err = t.quarantine(ahead, ledger.Millis(since), now); err != nil {
+				if n, err = t.quarantine(ahead, of, ledger.Millis(since), now); err != nil {
 					return err
 				}
 			}
@@ -107,7 +109,7 @@ const (
 
 // quarantine pauses the runs and puts in doubt the deliveries that may have been posted. It locks
 // runs before their segments, as every transaction does.
-func (t *tx) quarantine(ahead, since, now int64) (n int64, err error) {
+func (t *tx) quarantine(ahead int64, of map[campaign.RunNo]int64, since, now int64) (n int64, err error) {
 	var segments []ledger.Segment
 	if err := t.do(
 		stmt(nil, sqlPauseRestored, ledger.RestoredDetail, ledger.PausedBefore),
@@ -117,7 +119,7 @@ func (t *tx) quarantine(ahead, since, now int64) (n int64, err error) {
 		return 0, err
 	}
 	for _, s := range segments {
-		doubts, err := t.quarantineSegment(s, ahead, since, now)
+		doubts, err := t.quarantineSegment(s, ledger.AheadOf(s, ahead, of), since, now)
 		if err != nil {
 			return 0, err
 		}

@@ -24,7 +24,7 @@ func TestAQuarantineWhoseAnswerIsLostIsNotRepeated(t *testing.T) {
 		t.Fatal(err)
 	}
 	wire.cut.Store(answerLost)
-	if n, err := l.Quarantine(t.Context(), 5, time.Now()); n != 0 || !errors.Is(err, campaign.ErrUnknownCommit) {
+	if n, err := l.Quarantine(t.Context(), 5, nil, time.Now()); n != 0 || !errors.Is(err, campaign.ErrUnknownCommit) {
 		t.Errorf("got %d, %v; want 0 and ErrUnknownCommit", n, err)
 	}
 	if wire.cut.Load() != passes {
@@ -40,10 +40,10 @@ func TestAReaderOfPostgresQuarantinesNothing(t *testing.T) {
 	t.Parallel()
 	l := openAt(t, migrated(t), ledger.Options{ReadOnly: true})
 	const want = "is open for reading only"
-	if n, err := l.Quarantine(t.Context(), 1, time.Now()); err == nil || !strings.Contains(err.Error(), want) {
+	if n, err := l.Quarantine(t.Context(), 1, nil, time.Now()); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("quarantined %d: %v; want an error with %q", n, err, want)
 	}
-	if n, err := l.Rehearse(t.Context(), 1, time.Now()); err == nil || !strings.Contains(err.Error(), want) {
+	if n, err := l.Rehearse(t.Context(), 1, nil, time.Now()); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("rehearsed %d: %v; want an error with %q", n, err, want)
 	}
 }

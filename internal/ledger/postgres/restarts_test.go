@@ -183,7 +183,7 @@ func TestARestoredServerIsNoticed(t *testing.T) {
 	if _, err := open(ledger.Options{}); !errors.Is(err, ledger.ErrRestored) {
 		t.Errorf("opened before the quarantine: %v; want ErrRestored", err)
 	}
-	n, err := operator.Quarantine(t.Context(), 15, time.Now().Add(-time.Minute))
+	n, err := operator.Quarantine(t.Context(), 15, nil, time.Now().Add(-time.Minute))
 	if err != nil || n != 15 {
 		t.Errorf("put %d in doubt, %v; want no error, 15", n, err)
 	}

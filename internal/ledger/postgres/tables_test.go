@@ -27,7 +27,7 @@ func (l tables) Stored(ctx context.Context, query string) (text string, err erro
 
 func (l tables) QuarantineAt(ctx context.Context, ahead, since, now int64) (n int64, err error) {
 	err = l.change(ctx, l.sender, "", func(t *tx) (err error) {
-		n, err = t.quarantine(ahead, since, now)
+		n, err = t.quarantine(ahead, nil, since, now)
 		return err
 	})
 	return n, err

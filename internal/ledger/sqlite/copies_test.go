@@ -96,7 +96,7 @@ func (s shelf) refused(what string) {
 	if err != nil {
 		s.Fatalf("%s: opened for the quarantine: %v; want no error", what, err)
 	}
-	if _, err := l.Quarantine(s.Context(), 0, time.Now()); err != nil {
+	if _, err := l.Quarantine(s.Context(), 0, nil, time.Now()); err != nil {
 		s.Fatalf("%s: the quarantine: %v; want no error", what, err)
 	}
 	if err := l.Close(); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"campaignd/campaign"
 	"campaignd/campaign/file"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite/dbfile"
@@ -22,34 +23,36 @@ func (l *Ledger) Restored(context.Context) error {
 // Quarantine makes a ledger that went back in time safe to send from. The ledger must be open as a
 // sender, with AcceptRestored (docs/protocol.md#when-the-ledger-goes-back-in-time). In one
 // transaction Quarantine
-//   - moves the mark of every unfinished segment up by ahead deliveries (rate x lost time), and
-//     puts in doubt the deliveries below it, the retries that were due by now, and those in flight.
-//     Each may have been posted in the lost time, which began at since. They count against the
-//     budget;
+//   - moves the mark of every unfinished segment up by ahead deliveries (rate x lost time), or by
+//     of[run] where of has its run, and puts in doubt the deliveries below it, the retries that
+//     were due by now, and those in flight. Each may have been posted in the lost time, which began
+//     at since. They count against the budget;
 //   - pauses every run that could send, with the reason ledger, and lets an import end in a pause;
 //   - records the lost time, whose events are to be replayed (reception.LostTime);
 //   - ends every lease, and accepts the ledger as the one to go on from.
 //
 // It returns how many deliveries it put in doubt. An ahead of 0 says that nothing was posted: the
 // ledger is accepted with no doubt and no pause. A zero since says that nothing was lost.
-func (l *Ledger) Quarantine(ctx context.Context, ahead int64, since time.Time) (int64, error) {
-	return l.quarantine(ctx, ahead, since, false)
+func (l *Ledger) Quarantine(ctx context.Context, ahead int64, of map[campaign.RunNo]int64, since time.Time) (int64, error) {
+	return l.quarantine(ctx, ahead, of, since, false)
 }
 
 // Rehearse returns what Quarantine would return, and changes nothing.
-func (l *Ledger) Rehearse(ctx context.Context, ahead int64, since time.Time) (int64, error) {
-	return l.quarantine(ctx, ahead, since, true)
+func (l *Ledger) Rehearse(ctx context.Context, ahead int64, of map[campaign.RunNo]int64, since time.Time) (int64, error) {
+	return l.quarantine(ctx, ahead, of, since, true)
 }
 
 const sqlInsertLost = `INSERT INTO lost_time (at, since) VALUES (?, ?) ON CONFLICT DO NOTHING`
 
-func (l *Ledger) quarantine(ctx context.Context, ahead int64, since time.Time, rehearse bool) (n int64, err error) {
+func (l *Ledger) quarantine(
+	ctx context.Context, ahead int64, of map[campaign.RunNo]int64, since time.Time, rehearse bool,
+) (n int64, err error) {
 	var r dbfile.Renewal
 	err = l.write(ctx, urgent, func(t *tx) (err error) {
 		n = 0
 		now := ledger.Millis(time.Now())
 		if ahead > 0 {
-			if n, err = t.quarantine(ahead, ledger.Millis(since), now); err != nil {
+			if n, err = t.quarantine(ahead, of, ledger.Millis(since), now); err != nil {
 				return err
 			}
 		}
@@ -127,7 +130,7 @@ const (
 )
 
 // quarantine pauses the runs and puts in doubt the deliveries that may have been posted.
-func (t *tx) quarantine(ahead, since, now int64) (n int64, err error) {
+func (t *tx) quarantine(ahead int64, of map[campaign.RunNo]int64, since, now int64) (n int64, err error) {
 	if _, err := t.exec(sqlPauseRestored, ledger.RestoredDetail, ledger.PausedBefore); err != nil {
 		return 0, err
 	}
@@ -139,7 +142,7 @@ func (t *tx) quarantine(ahead, since, now int64) (n int64, err error) {
 		return 0, err
 	}
 	for _, s := range segments {
-		doubts, err := t.quarantineSegment(s, ahead, since, now)
+		doubts, err := t.quarantineSegment(s, ledger.AheadOf(s, ahead, of), since, now)
 		if err != nil {
 			return 0, err
 		}

@@ -65,7 +65,7 @@ func TestARestoredLedgerIsNoticed(t *testing.T) {
 		!strings.Contains(err.Error(), remedy) {
 		t.Errorf("got %v; want ErrRestored in one line with %q", err, remedy)
 	}
-	n, err := l.Quarantine(t.Context(), 4, time.Now().Add(-time.Minute))
+	n, err := l.Quarantine(t.Context(), 4, nil, time.Now().Add(-time.Minute))
 	if err != nil || n != 8 {
 		t.Errorf("put %d in doubt, %v; want 8, 4 of each run", n, err)
 	}
