@@ -31,4 +31,8 @@ type ErasureLedger interface {
 	// Unsuppress with ScopeAll ends that. Erase may be interrupted and called again. key is
 	// recipients.Key.
 	Erase(ctx context.Context, key int64) (Erased, error)
+	// Pseudonyms are the keyed hashes of a number that Erase leaves, one for each spelling.
+	Pseudonyms(key int64) []int64
+	// Named returns the keys of the numbers with these pseudonyms that the ledger has.
+	Named(ctx context.Context, pseudonyms []int64) (keys []int64, err error)
 }

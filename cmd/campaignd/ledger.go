@@ -19,8 +19,8 @@ import (
 func (p *program) cmdLedger() *cobra.Command {
 	return command.Group(&cobra.Command{
 		Use:   "ledger",
-		Short: "Migrate the ledger, or quarantine it",
-	}, p.cmdLedgerMigrate(), p.cmdLedgerQuarantine())
+		Short: "Migrate the ledger, or make one that went back in time safe",
+	}, p.cmdLedgerMigrate(), p.cmdLedgerQuarantine(), p.cmdLedgerErasures())
 }
 
 func (p *program) cmdLedgerMigrate() *cobra.Command {
@@ -195,7 +195,13 @@ func (p *program) writeAfterQuarantine(q daemon.Quarantined, lost time.Duration)
 			"for the rows that are not imported yet.")
 	}
 	if lost > 0 {
+		noted := ""
+		if q.Erasures > 0 {
+			noted = fmt.Sprintf(" %s here.", sentence.Count(q.Erasures, "is noted", "are noted"))
+		}
 		steps = append(steps,
+			"`campaignd ledger erasures` on each machine and in each pod that erased numbers in the lost time."+noted+
+				"\n     The restored ledger has these people again.",
 			fmt.Sprintf("While `campaignd serve` or `serve --role intake` runs: `campaignd webhooks replay --since %s`.\n"+
 				"     The webhooks prove what was sent, and bring back opt-outs.", q.Since.Format(time.RFC3339)),
 			"Runs launched in the lost time are not in this ledger: do not launch their lists again.")

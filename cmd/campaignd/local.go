@@ -126,8 +126,8 @@ func (p *program) withLedgerSession(ctx context.Context, why command.Purpose, do
 	if err != nil {
 		return err
 	}
-	d := &operator.Session{Ledger: l, Lists: lists, UploadsIn: c.Uploads(), By: operator.LocalUser(), Repeats: c.Sending.Waits(), Rates: rates,
-		Expiry: clock.Now(ctx, l, c.SharedLedger()), SentWithin: c.SentBefore.Within.Std()}
+	d := &operator.Session{Ledger: l, Lists: lists, UploadsIn: c.Uploads(), ErasuresIn: c.Erasures(), By: operator.LocalUser(),
+		Repeats: c.Sending.Waits(), Rates: rates, Expiry: clock.Now(ctx, l, c.SharedLedger()), SentWithin: c.SentBefore.Within.Std()}
 	d.Origins = func(ctx context.Context, h []campaign.Hold) func(string) campaign.Origin {
 		return numbers.Origins(ctx, c, h)
 	}

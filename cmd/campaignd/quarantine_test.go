@@ -27,6 +27,8 @@ func TestAQuarantineTellsWhatComesNext(t *testing.T) {
 		later   = "If anything was sent later than 1s after the newest record: `campaignd ledger quarantine --force --lost TIME`.\n"
 		since   = "While `campaignd serve` or `serve --role intake` runs: `campaignd webhooks replay --since 2026-11-21T09:00:00Z`.\n" +
 			"     The webhooks prove what was sent, and bring back opt-outs.\n"
+		erasures = "`campaignd ledger erasures` on each machine and in each pod that erased numbers in the lost time.\n" +
+			"     The restored ledger has these people again.\n"
 		lists  = "Runs launched in the lost time are not in this ledger: do not launch their lists again.\n"
 		resume = "`campaignd resume RUN` for each paused run. Rows that no webhook proves end as unknown; `campaignd resolve RUN " +
 			"--unknown resend`\n     sends to them once the replayed webhooks have come.\n"
@@ -50,14 +52,19 @@ func TestAQuarantineTellsWhatComesNext(t *testing.T) {
 		{"all of it", full, daemon.QuarantineOptions{Lost: time.Second}, head +
 			"3 deliveries are put in doubt: up to 35 of each unfinished segment (34.2 a second over conn_1 for 1s)" + retries + rate + table +
 			firing + "it counts as launched (daily-9); if it was not, `campaignd run` launches it\n" +
-			"\nNext:\n  1. " + later + "  2. " + since + "  3. " + lists + "  4. " + resume},
+			"\nNext:\n  1. " + later + "  2. " + erasures + "  3. " + since + "  4. " + lists + "  5. " + resume},
 		{"a dry run", dry, daemon.QuarantineOptions{Lost: time.Second}, head +
 			"3 deliveries would be put in doubt: up to 35 of each unfinished segment (34.2 a second over conn_1 for 1s)" + retries + rate +
 			"\nRUN       STATE            IN DOUBT NOW  QUEUED NOW\nspring-2  paused (ledger)  3             4\n" +
 			firing + "it would count as launched\n\nNothing was changed.\n"},
 		{"as --ahead says", given, daemon.QuarantineOptions{Lost: time.Second}, head +
 			"3 deliveries are put in doubt: up to 35 of each unfinished segment (as --ahead says)" + retries + table +
-			"\nNext:\n  1. " + later + "  2. " + since + "  3. " + lists + "  4. " + resume},
+			"\nNext:\n  1. " + later + "  2. " + erasures + "  3. " + since + "  4. " + lists + "  5. " + resume},
+		{"a run with its own rate", own, daemon.QuarantineOptions{Lost: time.Second}, head +
+			"3 deliveries are put in doubt: up to 35 of each unfinished segment (34.2 a second over conn_1 for 1s)" + retries +
+			"up to 3 of each segment of spring-2, whose own rate is 0.5 a second: if it was raised in the lost time, give --ahead\n" + table +
+			"spring-1  paused (ledger)  3         4\n" +
+			"\nNext:\n  1. " + later + "  2. " + erasures + "  3. " + since + "  4. " + lists + "  5. " + resume},
 		{"nothing was sent", nothing, daemon.QuarantineOptions{}, head + "no delivery is put in doubt, as nothing was sent\n" + table +
 			"\nNext:\n  1. " + resume},
 		{"an import", importing, daemon.QuarantineOptions{}, head +

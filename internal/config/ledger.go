@@ -84,3 +84,12 @@ func (c *Config) WireLog() (dir, name string) {
 	file := c.BesideLedger("")
 	return cmp.Or(c.DataDir, filepath.Dir(file)), filepath.Base(file)
 }
+
+// Erasures is the file that has the erasures outside the ledger; "": there is none.
+func (c *Config) Erasures() string {
+	dir, name := c.WireLog()
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, name+".erasures")
+}

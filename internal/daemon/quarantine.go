@@ -87,6 +87,13 @@ type Quarantined struct {
 	Runs []QuarantinedRun `json:"runs"`
 	// Firings lists the firings of the campaigns folder that are closed.
 	Firings []schedule.LostFiring `json:"firings,omitempty"`
+	// ErasuresIn is the file that has the erasures outside the ledger, and Erasures how many of them
+	// are of the lost time. The operator has them repeated.
+	ErasuresIn string `json:"erasures_in,omitempty"`
+	Erasures   int    `json:"erasures,omitempty"`
+
+	of  map[campaign.RunNo]int64   // Ahead of each run; nil if --ahead gave one for all
+	own map[campaign.RunNo]float64 // the own rates that made it lower
 }
 
 // QuarantinedRun is an unfinished run after the quarantine.
@@ -96,6 +103,10 @@ type QuarantinedRun struct {
 	Reason  campaign.PauseReason `json:"reason,omitempty"`
 	InDoubt int64                `json:"in_doubt"`
 	Queued  int64                `json:"queued"`
+	// Ahead is the number of deliveries of each of its segments that may have been posted.
+	Ahead int64 `json:"ahead"`
+	// OwnRate is the run's own rate, if it allows fewer messages than the run's numbers; else 0.
+	OwnRate float64 `json:"own_rate,omitempty"` // messages per second
 }
 
 // Quarantine opens a ledger that went back in time, puts in doubt what may have been posted in the
@@ -103,10 +114,6 @@ type QuarantinedRun struct {
 // sender's lock of an SQLite ledger and returns campaign.ErrLocked beside a running sender; senders
 // over PostgreSQL stay. Rates that the configuration does not have are asked from the service, and
 // assumed if it does not tell.
-	// Ahead is the number of deliveries of each of its segments that may have been posted.
-	Ahead int64 `json:"ahead"`
-	// OwnRate is the run's own rate, if it allows fewer messages than the run's numbers; else 0.
-	OwnRate float64 `json:"own_rate,omitempty"` // messages per second
 func Quarantine(ctx context.Context, cfg *config.Config, o QuarantineOptions) (q Quarantined, err error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -163,6 +170,11 @@ func Quarantine(ctx context.Context, cfg *config.Config, o QuarantineOptions) (q
 		q.Firings, err = schedule.New(schedule.Options{Config: cfg, Ledger: l, Log: o.Log}).CloseFirings(ctx, runs, q.DryRun)
 		if err != nil {
 			return q, err
+		}
+	}
+	if q.ErasuresIn = cfg.Erasures(); q.ErasuresIn != "" && o.Lost > 0 {
+		if _, q.Erasures, err = operator.NotedErasures(q.ErasuresIn, l.LedgerID(), q.Since); err != nil {
+			o.Log.Warn("the erasures of the lost time cannot be read", "err", err) // their own command says so, too
 		}
 	}
 	if o.DryRun {
@@ -248,6 +260,7 @@ func (q *Quarantined) estimate(
 		if err != nil {
 			return fmt.Errorf("the stored campaign of %s: %w; give --ahead", r.ID(), err)
 		}
+		unfinished, defs = append(unfinished, r), append(defs, d)
 		connections = append(connections, d.Connections...)
 	}
 	slices.Sort(connections)
@@ -260,7 +273,6 @@ func (q *Quarantined) estimate(
 	n := numbers.NewDirectory(cfg)
 	if len(untold) > 0 {
 		if err := n.Ask(ctx, askRates, n.Refresh); err != nil {
-		unfinished, defs = append(unfinished, r), append(defs, d)
 			log.Warn("the service does not say the rates of its numbers", "err", err)
 		}
 	}
@@ -269,18 +281,6 @@ func (q *Quarantined) estimate(
 			q.Assumed = append(q.Assumed, c)
 		}
 	}
-	q.Ahead = int64(math.Ceil(q.Rate * lost.Seconds()))
-	return nil
-}
-
-// count fills Runs from the ledger.
-func (q *Quarantined) count(ctx context.Context, l campaign.Ledger) error {
-	runs, err := l.Runs(ctx, campaign.RunFilter{Unfinished: true})
-	if err != nil {
-		return fmt.Errorf("read runs: %w", err)
-	}
-	for _, r := range runs {
-		tallies, _, err := l.Tallies(ctx, r.No)
 	q.of, q.own = map[campaign.RunNo]int64{}, map[campaign.RunNo]float64{}
 	for i, r := range unfinished {
 		d, fastest := defs[i], 0.0
@@ -301,13 +301,10 @@ func (q *Quarantined) count(ctx context.Context, l campaign.Ledger) error {
 			q.of[r.No], q.own[r.No] = most, own
 		}
 	}
-		if err != nil {
-			return fmt.Errorf("count %s: %w", r.ID(), err)
-		}
-		one := QuarantinedRun{Run: r.ID(), State: r.State, Reason: r.Reason, Ahead: q.Ahead, OwnRate: q.own[r.No]}
-		if n, ok := q.of[r.No]; ok {
-			one.Ahead = n
-		}
+	q.Ahead = int64(math.Ceil(q.Rate * lost.Seconds()))
+	return nil
+}
+
 // historian knows what happened to a run.
 type historian interface {
 	History(ctx context.Context, no campaign.RunNo) (campaign.History, error)
@@ -345,6 +342,21 @@ func ownRate(ctx context.Context, l historian, r campaign.Run, d *file.Definitio
 	return slices.Max(rates), nil
 }
 
+// count fills Runs from the ledger.
+func (q *Quarantined) count(ctx context.Context, l campaign.Ledger) error {
+	runs, err := l.Runs(ctx, campaign.RunFilter{Unfinished: true})
+	if err != nil {
+		return fmt.Errorf("read runs: %w", err)
+	}
+	for _, r := range runs {
+		tallies, _, err := l.Tallies(ctx, r.No)
+		if err != nil {
+			return fmt.Errorf("count %s: %w", r.ID(), err)
+		}
+		one := QuarantinedRun{Run: r.ID(), State: r.State, Reason: r.Reason, Ahead: q.Ahead, OwnRate: q.own[r.No]}
+		if n, ok := q.of[r.No]; ok {
+			one.Ahead = n
+		}
 		for _, t := range tallies {
 			switch t.Status {
 			case campaign.InDoubt:

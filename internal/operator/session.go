@@ -51,6 +51,8 @@ type Session struct {
 	Lists Lists
 	// UploadsIn is the folder of the lists that are uploaded to this process; "": there are none.
 	UploadsIn string
+	// ErasuresIn is the file that has the erasures outside the ledger; "": none has.
+	ErasuresIn string
 	// Configured reports whether the configuration names a connection; nil: it names none.
 	Configured func(connection string) bool
 }

@@ -180,6 +180,11 @@ func (d *Session) Erase(ctx context.Context, number string) (campaign.Erased, er
 	if err := d.note(ctx, "erase", count(1), ""); err != nil {
 		return campaign.Erased{}, err
 	}
+	if d.ErasuresIn != "" {
+		if err := noteErasure(d.ErasuresIn, d.Ledger.LedgerID(), d.Ledger.Pseudonyms(typed[0].Key), time.Now()); err != nil {
+			return campaign.Erased{}, fmt.Errorf("nothing is erased, because it cannot be noted for a restore: %w", err)
+		}
+	}
 	done, err := d.Ledger.Erase(ctx, typed[0].Key)
 	if err == nil && d.Lists != nil {
 		done.Lists, err = d.Lists.Sweep(ctx)

@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 
@@ -100,6 +101,55 @@ func aSecondErasureMeetsTheFirst(t *testing.T, l Tables) {
 		if got := stored(t, l, c.query); got != c.want {
 			t.Errorf("%s: %s; want %s", c.query, got, c.want)
 		}
+	}
+}
+
+// Each table has a number that no other table has.
+func aNumberIsFoundByItsPseudonymWhereverItIs(t *testing.T, l Tables) {
+	r := Load(t, l, 1)
+	inserts := []string{
+		`suppression (key, scope, until, at, dest, source, proof) VALUES (%d, 'all', 0, 1, '', 'x', '')`,
+		`moved (key, dest, target, new, at) VALUES (%d, '+1', 2, '+2', 1)`,
+		`moved (target, dest, key, new, at) VALUES (%d, '+3', 3, '+4', 1)`,
+		`inbound (key, connection, at) VALUES (%d, 'c', 1)`,
+		`contact (key, rid, at, until, capped, connection) VALUES (%d, 1, 1, 1, false, 'c')`,
+		`opt_in (key, scope, at) VALUES (%d, 'all', 1)`,
+		`first_receipt (key, own, at, what) VALUES (%d, 1, 1, 'all')`,
+		`sender (key, connection, at) VALUES (%d, 'c', 1)`,
+		`reach (key, rid, at, portfolio) VALUES (%d, 1, 1, 'p')`,
+		`follow_up (parent, key, rid) VALUES (7, %d, 1)`,
+		`purchase (key, created_at, updated_at, due, ended, was_paid, id, amount, currency) VALUES (%d, 1, 1, 0, 0, 1, 'o', '1', 'EUR')`,
+	}
+	alter(t, l, `INSERT INTO portfolio (id, taken) VALUES ('p', 1)`)
+	want := []int64{key(0)}
+	for i, insert := range inserts {
+		seq := int64(i + 1)
+		alter(t, l, fmt.Sprintf("INSERT INTO "+insert, key(seq)))
+		want = append(want, key(seq))
+	}
+	seq := int64(len(want))
+	orphan, reply, pair := event("wamid.x", key(seq), campaign.Sent, at(1)), campaign.Reply{Key: key(seq + 1), At: at(1)}, has("US.1", seq+2).Pairs
+	want = append(want, key(seq), key(seq+1), key(seq+2))
+	if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{orphan}, Replies: []campaign.Reply{reply},
+		Pairs: pair}); err != nil {
+		t.Fatal(err)
+	}
+	var pseudonyms []int64
+	for _, k := range append(want, key(99)) {
+		pseudonyms = append(pseudonyms, l.Pseudonyms(k)...)
+	}
+	if got, err := l.Named(t.Context(), pseudonyms); err != nil || !slices.Equal(got, want) {
+		t.Errorf("found %v, %v; want %v", got, err, want)
+	}
+	if got, err := l.Named(t.Context(), l.Pseudonyms(key(1))); err != nil || !slices.Equal(got, []int64{key(1)}) {
+		t.Errorf("found %v, %v; want only %d", got, err, key(1))
+	}
+	if got, err := l.Named(t.Context(), nil); err != nil || len(got) != 0 {
+		t.Errorf("found %v, %v without a pseudonym; want none", got, err)
+	}
+	erase(t, l, 0, campaign.Erased{Rows: 1})
+	if got := stored(t, l, `SELECT CAST(key AS text) FROM delivery`); got != fmt.Sprint(l.Pseudonyms(key(0))[0]) {
+		t.Errorf("the key of the erased row of %s is %s; want the pseudonym %v", r.ID(), got, l.Pseudonyms(key(0)))
 	}
 }
 

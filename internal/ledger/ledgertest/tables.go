@@ -75,6 +75,7 @@ var tablePromises = []struct {
 	{"MessagesOfOneRecipientProveEachItsOwn", messagesOfOneRecipientProveEachItsOwn, false},
 	{"ADoubtIsProvenAmongManyStrangersMessages", aDoubtIsProvenAmongManyStrangersMessages, false},
 	{"ADoneSegmentIsCountedOnce", aDoneSegmentIsCountedOnce, true},
+	{"ANumberIsFoundByItsPseudonymWhereverItIs", aNumberIsFoundByItsPseudonymWhereverItIs, false},
 	{"AStrangersStatusNamesNoErasedNumber", aStrangersStatusNamesNoErasedNumber, false},
 	{"ASecondErasureMeetsTheFirst", aSecondErasureMeetsTheFirst, true},
 	{"EachTableIsExportedOrExcused", eachTableIsExportedOrExcused, true},

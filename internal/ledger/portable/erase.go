@@ -2,10 +2,12 @@ package portable
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/recipients"
 )
 
 const (
@@ -153,6 +155,57 @@ func (l *Ledger) eraseRest(ctx context.Context, key, pseudonym int64, underWay b
 		}
 		return nil
 	})
+}
+
+// Pseudonyms implements campaign.ErasureLedger.
+func (l *Ledger) Pseudonyms(key int64) []int64 {
+	all, _ := l.db.Hash().Pseudonyms(recipients.Spelled([]int64{key}))
+	return all
+}
+
+const (
+	sqlKeysPage = `SELECT rid, key FROM delivery WHERE rid > $1 ORDER BY rid LIMIT $2`
+	// The tables that eraseRest forgets a number in.
+	sqlKeysElsewhere = `SELECT key FROM suppression WHERE key > 0 UNION ALL SELECT key FROM moved UNION ALL SELECT target FROM moved
+		UNION ALL SELECT key FROM orphan UNION ALL SELECT key FROM inbound UNION ALL SELECT key FROM reply
+		UNION ALL SELECT key FROM contact UNION ALL SELECT key FROM opt_in UNION ALL SELECT key FROM first_receipt
+		UNION ALL SELECT key FROM sender UNION ALL SELECT key FROM user_pair UNION ALL SELECT key FROM reach
+		UNION ALL SELECT key FROM follow_up UNION ALL SELECT key FROM purchase`
+)
+
+// Named implements campaign.ErasureLedger. It reads every key of the ledger, because only the key
+// of a number leads to its pseudonym.
+func (l *Ledger) Named(ctx context.Context, pseudonyms []int64) (keys []int64, err error) {
+	if len(pseudonyms) == 0 {
+		return nil, nil
+	}
+	wanted, found := map[int64]bool{}, map[int64]bool{}
+	for _, p := range pseudonyms {
+		wanted[p] = true
+	}
+	see := func(key int64) {
+		if key > 0 && !found[key] && wanted[l.db.Hash().Pseudonym(key)] {
+			found[key] = true
+		}
+	}
+	for last, more := int64(0), true; more; {
+		more = false
+		if err := l.db.Rows(ctx, Reports, func() {}, func(scan Scan) (err error) {
+			var key int64
+			more, err = true, scan(&last, &key)
+			see(key)
+			return err
+		}, sqlKeysPage, last, int64(ledger.ErasePage)); err != nil {
+			return nil, err
+		}
+	}
+	err = l.db.Rows(ctx, Reports, func() {}, func(scan Scan) error {
+		var key int64
+		err := scan(&key)
+		see(key)
+		return err
+	}, sqlKeysElsewhere)
+	return slices.Sorted(maps.Keys(found)), err
 }
 
 func scanID(scan Scan) (id int64, err error) {
