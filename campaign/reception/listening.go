@@ -18,9 +18,12 @@ type ListenLedger interface {
 	Listen(ctx context.Context, s Span) error
 	// Listened returns the spans that end after a time, in any order.
 	Listened(ctx context.Context, after time.Time) ([]Span, error)
-	// NoteReplay records that the service was asked at a time to post the events of s again. It counts
-	// for the lost times that s covers.
-	NoteReplay(ctx context.Context, s Span, asked time.Time) error
+	// NoteReplay records that the service was asked at a time to post the events of s again, and said
+	// that these are so many deliveries. It counts for the lost times that s covers. A zero time
+	// records that it will be asked: what came before is not counted then.
+	NoteReplay(ctx context.Context, s Span, asked time.Time, deliveries int64) error
+	// CountReplayed adds n deliveries to those that came for the lost time of the quarantine at.
+	CountReplayed(ctx context.Context, at time.Time, n int64) error
 	// LostTimes returns the lost times, the newest first.
 	LostTimes(ctx context.Context) ([]LostTime, error)
 }

@@ -14,6 +14,18 @@ type LostTime struct {
 	// Asked is when the service was asked last to post all events of the lost time again. Zero: it was
 	// not.
 	Asked time.Time
+	// Deliveries is how many deliveries the service said it posts again, and Came how many deliveries
+	// with events of the lost time have been taken since the quarantine.
+	Deliveries, Came int64
+}
+
+// Replaying reports whether deliveries of the replay are still to come.
+func (t LostTime) Replaying() bool { return !t.Asked.IsZero() && t.Came < t.Deliveries }
+
+// Of reports whether a delivery may be one of the replay: its event is of the lost time, or of the
+// time from then until the replay was asked for, and it was received after the quarantine.
+func (t LostTime) Of(event, received time.Time) bool {
+	return !event.Before(t.Since) && !received.Before(t.At) && (t.Asked.IsZero() || !event.After(t.Asked))
 }
 
 // NotAsked returns since when events are missing that nobody has asked for, and that the service
@@ -65,6 +77,18 @@ func (l Listening) arrived(asked time.Time, window time.Duration) bool {
 		last, taken = s.Until, taken+s.Until.Sub(since)
 	}
 	return taken >= window
+}
+
+// Replaying returns the newest lost time that a run of then has to wait for: deliveries of its
+// replay are to come, and the doubt window is not over since it was asked for. The count may be
+// wrong: the service may post to other endpoints too, or repeat a delivery.
+func (l Listening) Replaying(created time.Time, window time.Duration) (lost LostTime, found bool) {
+	for _, lost := range l.lost {
+		if !created.After(lost.At) && lost.Replaying() && !l.arrived(lost.Asked, window) {
+			return lost, true
+		}
+	}
+	return LostTime{}, false
 }
 
 // Split divides the doubts that began in s. Events that were lost may prove the doubts of held, so

@@ -127,3 +127,59 @@ func TestALostTimeNamesWhatToDo(t *testing.T) {
 		t.Errorf("asked for: got %q, want %q", got, want)
 	}
 }
+
+// A run waits for the deliveries that the service said it posts again, or for its doubt window.
+func TestARunWaitsForTheDeliveriesOfAReplay(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		asked            int // minute; 0: never. The quarantine was in minute 100
+		deliveries, came int64
+		now, created     int
+		waits            bool
+	}{
+		{"some are to come", 110, 7, 6, 120, 90, true},
+		{"all came", 110, 7, 7, 120, 90, false},
+		{"one came twice", 110, 7, 8, 120, 90, false},
+		{"the service counted none", 110, 0, 0, 120, 90, false},
+		{"never asked for", 0, 7, 0, 120, 90, false},
+		{"a minute before the doubt window is over", 110, 7, 6, 149, 90, true},
+		{"after it", 110, 7, 6, 150, 90, false},
+		{"a run of the time of the quarantine", 110, 7, 6, 120, 100, true},
+		{"a run of after it", 110, 7, 6, 120, 101, false},
+	} {
+		lost := reception.LostTime{At: minute(100), Since: minute(40), Deliveries: c.deliveries, Came: c.came}
+		if c.asked > 0 {
+			lost.Asked = minute(c.asked)
+		}
+		l := reception.NewListening(listened(0, c.now), reception.ServiceRepeats(), minute(c.now)).
+			Without([]reception.LostTime{{At: minute(10)}, lost})
+		if got, waits := l.Replaying(minute(c.created), 40*time.Minute); waits != c.waits || waits && got != lost {
+			t.Errorf("%s: Replaying = %+v, %v; want %v", c.name, got, waits, c.waits)
+		}
+	}
+}
+
+func TestADeliveryOfAReplayIsToldByItsTimes(t *testing.T) {
+	lost := reception.LostTime{At: minute(100), Since: minute(40)}
+	asked := lost
+	asked.Asked = minute(110)
+	for _, c := range []struct {
+		name            string
+		lost            reception.LostTime
+		event, received int
+		want            bool
+	}{
+		{"of the lost time", asked, 60, 115, true},
+		{"of its first minute", asked, 40, 115, true},
+		{"of before it", asked, 39, 115, false},
+		{"of the minute of the request", asked, 110, 115, true},
+		{"of after the request", asked, 111, 115, false},
+		{"received before the quarantine", asked, 60, 99, false},
+		{"received with it", asked, 60, 100, true},
+		{"not asked for yet", lost, 111, 115, true},
+	} {
+		if got := c.lost.Of(minute(c.event), minute(c.received)); got != c.want {
+			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+		}
+	}
+}

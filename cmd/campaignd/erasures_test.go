@@ -38,10 +38,45 @@ func TestLostErasuresAreRepeated(t *testing.T) {
 	if got := d.want(0, "report", "latest", "-o", "csv").stdout; got != want {
 		t.Errorf("the report: got\n%s\nwant\n%s", got, want)
 	}
-	wantIn(t, "erasures again", d.want(0, "ledger", "erasures", "--file", d.path("campaignd.db.erasures"), "--since", "1h", "-o", "json").stdout,
-		`"erasures": 1`, `"rows": 0`)
+	again := d.want(0, "ledger", "erasures", "--file", d.path("campaignd.db.erasures"), "--since", "1h", "-o", "json").stdout
+	wantIn(t, "erasures again", again, `"erasures": 1`, `"rows": 0`)
 	wantIn(t, "no erasures", d.want(0, "ledger", "erasures", "--file", d.path("none")).stdout, "0 erasures are noted")
 	d.oneLineOf(2, []string{"--since \"soon\""}, "ledger", "erasures", "--since", "soon")
 	d.env["CAMPAIGND_DATA_DIR"] = t.TempDir()
 	wantIn(t, "another folder", d.want(0, "ledger", "erasures").stdout, "0 erasures are noted")
+}
+
+// A run that a quarantine paused goes on when the deliveries that the service posts again have
+// come, or when the operator says that no more come.
+func TestAResumeWaitsForTheDeliveriesOfAReplay(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t, nil)
+	d.env["CAMPAIGND_NUMBERS"] = "{conn_1: {rate: 40}}"
+	d.write("list.csv", listOf(100))
+	d.write("c.yaml", campaignFile+"policies: {doubt_window: 24h}\n")
+	d.sendUntil(5)
+	d.want(0, "ledger", "quarantine", "--force", "--lost", "1s")
+	if got := d.want(0, "webhooks", "replay", "--end").stdout; !strings.Contains(got, "0 deliveries of the replay that did not come") {
+		t.Errorf("before a replay: got %q, want that nothing is waited for", got)
+	}
+	d.oneLineOf(2, []string{"--end asks for no events"}, "webhooks", "replay", "--end", "--since", "1h")
+	d.want(0, "webhooks", "replay", "--since", "1h") // while nobody takes webhooks
+	for _, args := range [][]string{{"resume", "latest"}, {"resume", "--all"}} {
+		if r := d.run(args...); r.code != 1 || !strings.Contains(r.stderr, "0 of ") || !strings.Contains(r.stderr, "webhooks replay --end") {
+			t.Errorf("%s: got exit code %d and %q, want 1, the count and the remedy", strings.Join(args, " "), r.code, r.stderr)
+		}
+	}
+	wantIn(t, "doctor", d.run("doctor").stdout, "lost events", "0 of ", "that the service posts again")
+	if got := d.want(0, "webhooks", "replay", "--end").stdout; strings.Contains(got, "the 0 deliveries") {
+		t.Errorf("after a replay without an intake: got %q, want that deliveries are missing", got)
+	}
+	d.want(0, "resume", "latest")
+	d.want(0, "pause", "latest")
+	stop := d.serving("--role", "intake")
+	d.want(0, "webhooks", "replay", "--since", "1h")
+	d.eventually("all deliveries have come", func() bool { return d.run("resume", "latest").code == 0 })
+	stop()
+	if got := d.want(0, "webhooks", "replay", "--end").stdout; !strings.Contains(got, "the 0 deliveries") {
+		t.Errorf("after all have come: got %q, want that none is missing", got)
+	}
 }

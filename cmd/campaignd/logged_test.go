@@ -17,7 +17,7 @@ import (
 // which write the line. TestEachChangeAndExportHasALineInTheLog of internal/api walks the methods.
 var loggedBelow = []string{
 	"launch", "pause", "resume", "limits", "cancel", "approve", "follow-up", "erase", "console", "backup", "ledger quarantine",
-	"suppressions add", "suppressions remove", "suppressions import", "suppressions sync", "holds add", "holds lift",
+	"ledger erasures", "suppressions add", "suppressions remove", "suppressions import", "suppressions sync", "holds add", "holds lift",
 	"keys create", "keys revoke", "notifications send",
 }
 

@@ -109,22 +109,31 @@ func (p *program) sayRefused(ctx context.Context, c *config.Config) (refused boo
 
 func (p *program) cmdWebhooksReplay() *cobra.Command {
 	var since, until string
+	var end bool
 	cmd := &cobra.Command{
-		Use:   "replay --since TIME",
+		Use:   "replay --since TIME | --end",
 		Short: "Ask the service to post past events again",
 		Long: `Asks the service to post the events of a time again, to the endpoints whose address has the path webhooks.path; to every endpoint
 of the key if there is none, or if the service cannot replay one. Events that were taken before change nothing.
 TIME is of RFC 3339, or a duration before now such as 6h. serve asks by itself after webhooks were not taken for longer than
 two minutes. A service without this operation answers 404; it repeats each delivery for 8 h 36 min, and older events come only
-by its dashboard or support.`,
+by its dashboard or support.
+
+After a quarantine, ` + "`resume`" + ` waits until as many deliveries have come as the service said it posts again, or for the run's
+doubt window if some are not countable. --end says that no more come, for example because the service also counted those
+of another endpoint.`,
 		Example: "  campaignd webhooks replay --since 6h\n  campaignd webhooks replay --since 2026-03-02T09:00:00Z --until 2026-03-02T12:00:00Z",
 		Args:    command.NoArguments,
 	}
 	cmd.Flags().StringVar(&since, "since", "", "from when on: a time of RFC 3339, or a duration before now")
 	cmd.Flags().StringVar(&until, "until", "", "until when (default: now)")
+	cmd.Flags().BoolVar(&end, "end", false, "wait for no more deliveries of a replay")
 	o := command.AddOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		now := time.Now()
+		if end {
+			return p.endReplay(cmd.Context(), since+until, o)
+		}
 		if since == "" {
 			return command.Invalid(errors.New("--since is missing: give a time such as 2026-03-02T09:00:00Z, or a duration such as 6h"))
 		}
@@ -142,6 +151,10 @@ by its dashboard or support.`,
 			return command.Invalid(fmt.Errorf("--since %s is not before --until", since))
 		}
 		return p.withService(func(config *config.Config, c *service.Client) error {
+			span, log := reception.Span{Since: from, Until: to}, p.log(config, true)
+			if err := daemon.NoteReplay(cmd.Context(), config, span, time.Time{}, 0, log); err != nil {
+				return err
+			}
 			n, err := c.Replay(cmd.Context(), config.Webhooks.Path, from, to)
 			if errors.Is(err, messaging.ErrNotOffered) {
 				return fmt.Errorf("the service offers no replay; ask for it in its dashboard or by its support: %w", err)
@@ -149,7 +162,7 @@ by its dashboard or support.`,
 			if err != nil {
 				return err
 			}
-			if err := daemon.NoteReplay(cmd.Context(), config, reception.Span{Since: from, Until: to}, p.log(config, true)); err != nil {
+			if err := daemon.NoteReplay(cmd.Context(), config, span, time.Now(), n, log); err != nil {
 				return fmt.Errorf("the service posts %d deliveries again, but the ledger does not know it, "+
 					"so unknown rows stay refused after a quarantine: %w", n, err)
 			}
@@ -158,6 +171,23 @@ by its dashboard or support.`,
 		})
 	}
 	return cmd
+}
+
+// endReplay lets runs go on although deliveries of a replay have not come.
+func (p *program) endReplay(ctx context.Context, times string, o *command.Output) error {
+	if times != "" {
+		return command.Invalid(errors.New("--end asks for no events: give it alone"))
+	}
+	c, err := p.load()
+	if err != nil {
+		return err
+	}
+	missing, err := daemon.EndReplay(ctx, c, p.log(c, true))
+	if err != nil {
+		return err
+	}
+	return p.Say(o, map[string]any{"missing": missing}, fmt.Sprintf("no run waits for the %s of the replay that did not come",
+		sentence.Count(missing, "delivery", "deliveries")))
 }
 
 // instant reads a time of RFC 3339, or a duration before now.

@@ -4,10 +4,11 @@ import "campaignd/campaign"
 
 // descriptions has the description of each operation, by its id.
 var descriptions = map[string]string{
-	"runs":   "The newest run comes first.",
-	"run":    "The id `latest` is the run that was launched last.",
-	"pause":  "All processes stop within a second. Nothing is lost: resume goes on at the next row.",
-	"resume": "It ends a pause of each reason: operator, breaker, canary and ledger. A hold is no pause: lift-holds ends it.",
+	"runs":  "The newest run comes first.",
+	"run":   "The id `latest` is the run that was launched last.",
+	"pause": "All processes stop within a second. Nothing is lost: resume goes on at the next row.",
+	"resume": "It ends a pause of each reason: operator, breaker, canary and ledger. A hold is no pause: lift-holds ends it. " +
+		"After a quarantine it is not_now until the lost events that the service posts again have come.",
 	"cancel": "This is final: a cancelled run is never resumed. Accepted messages still get their statuses.",
 	"approve": "A run waits for approval in the state waiting_approval. The key that launched it gets 409 same_person: a second " +
 		"person must approve.",

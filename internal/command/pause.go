@@ -80,6 +80,12 @@ as account, or with its reason, such as 131042, removes those holds, as `+"`camp
 	return cmd
 }
 
+// ended reports whether a run has ended.
+func ended(ctx context.Context, d Operations, id string) bool {
+	r, err := d.Run(ctx, id)
+	return err == nil && r.State.Ended()
+}
+
 // allRuns accepts --all without a run, and the reasons of a pause and of a hold. Those of the
 // service have digits.
 func allRuns(all bool, reason string, args []string) error {
@@ -117,7 +123,7 @@ func (p *Program) resumeAll(ctx context.Context, reason campaign.PauseReason, o 
 			}
 			s, failure := d.Resume(ctx, r.ID)
 			switch {
-			case notNow(failure): // it has ended meanwhile
+			case notNow(failure) && ended(ctx, d, r.ID): // meanwhile
 			case failure != nil && ctx.Err() != nil:
 				return failure
 			case failure != nil:

@@ -27,6 +27,14 @@ func (s stubborn) Resume(_ context.Context, id string) (resource.Controlled, err
 	return resource.Controlled{Run: resource.Run{ID: id}, Sentence: id + " goes on"}, s.fails[id]
 }
 
+// Run of b-2 is still paused; the others have ended.
+func (s stubborn) Run(_ context.Context, id string) (resource.Run, error) {
+	if id == "b-2" {
+		return resource.Run{ID: id, State: campaign.Paused}, nil
+	}
+	return resource.Run{ID: id, State: campaign.Finished}, nil
+}
+
 // A run that cannot be resumed keeps no other one, and those that go on are named.
 func TestARunThatIsNotResumedKeepsNoOther(t *testing.T) {
 	busy := errors.New("the ledger is busy")
@@ -38,6 +46,7 @@ func TestARunThatIsNotResumedKeepsNoOther(t *testing.T) {
 	}{
 		{"none fails", nil, "a-1 goes on\nb-2 goes on\nc-3 goes on\n", nil},
 		{"one has ended meanwhile", map[string]error{"a-1": campaign.ErrNotNow}, "b-2 goes on\nc-3 goes on\n", nil},
+		{"one waits for a replay", map[string]error{"b-2": campaign.ErrNotNow}, "a-1 goes on\nc-3 goes on\n", []string{"b-2 is not resumed"}},
 		{"the first two fail", map[string]error{"a-1": busy, "b-2": busy}, "c-3 goes on\n", []string{"a-1 is not resumed", "b-2 is not resumed"}},
 		{"all fail", map[string]error{"a-1": busy, "b-2": busy, "c-3": busy}, "", []string{"c-3 is not resumed: the ledger is busy"}},
 	} {

@@ -132,7 +132,8 @@ func TestAQuarantineReachesAsFarAsTheRunsOwnRate(t *testing.T) {
 		other := defined(4, campaign.Running, tt.connections)
 		q := Quarantined{Since: noon}
 		err := q.estimate(t.Context(), c, happened{5: tt.history}, []campaign.Run{r, other}, 10*time.Second, slog.New(slog.DiscardHandler))
-		if got := fmt.Sprintf("%d of %d, own %g", q.of[5], q.Ahead, q.own[5]); err != nil || got != tt.want || q.of[4] != q.Ahead || q.own[4] != 0 {
+		got := fmt.Sprintf("%d of %d, own %g", q.of[5], q.Ahead, q.own[5])
+		if err != nil || got != tt.want || q.of[4] != q.Ahead || q.own[4] != 0 {
 			t.Errorf("%s: got %s, %d of the other run, and %v; want %s, as many as ahead, and no error", tt.name, got, q.of[4], err, tt.want)
 		}
 	}

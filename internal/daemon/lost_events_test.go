@@ -32,7 +32,7 @@ func TestALaunchBeforeTheReplaySaysSo(t *testing.T) {
 		{"nothing was lost", func() error { return nil }, 0},
 		{"after a quarantine", func() error { _, err := l.Quarantine(t.Context(), 2, nil, since); return err }, 1},
 		{"after the replay was asked for", func() error {
-			return l.NoteReplay(t.Context(), reception.Span{Since: since, Until: time.Now().Add(time.Minute)}, time.Now())
+			return l.NoteReplay(t.Context(), reception.Span{Since: since, Until: time.Now().Add(time.Minute)}, time.Now(), 0)
 		}, 0},
 	} {
 		if err := step.do(); err != nil {

@@ -85,7 +85,8 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (_ API, con
 	p := operator.Process{
 		OptOut: d.cfg.OptOut(),
 		Guard:  operator.NewGuard(access.Key, d.ledger), Uploads: uploads.New(dir, d.unfinished), Log: d.log, Version: version.String(),
-		Session: operator.Session{Ledger: d.ledger, Lists: d.audiences, UploadsIn: dir, ErasuresIn: d.cfg.Erasures(), Rates: d.rates, Repeats: d.cfg.Sending.Waits(),
+		Session: operator.Session{Ledger: d.ledger, Lists: d.audiences, UploadsIn: dir,
+			ErasuresIn: d.cfg.Erasures(), Rates: d.rates, Repeats: d.cfg.Sending.Waits(),
 			Expiry: d.clock.Now, SentWithin: d.cfg.SentBefore.Within.Std(),
 			Origins: func(context.Context, []campaign.Hold) func(string) campaign.Origin {
 				return d.directory.Origin

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"campaignd/campaign"
 	"campaignd/campaign/reception"
 	"campaignd/internal/config"
 	"campaignd/internal/messaging"
@@ -76,15 +77,17 @@ func (d *Daemon) askReplay(ctx context.Context, outage time.Time, cause string) 
 	}
 	since, until := outage.Add(-replayBefore), time.Now()
 	for n := 0; ; n++ {
+		span := reception.Span{Since: since, Until: until}
+		d.noteReplay(ctx, span, time.Time{}, 0)
 		deliveries, err := d.client.Service.Replay(ctx, d.cfg.Webhooks.Path, since, until)
 		var answer *messaging.Error
 		switch {
 		case errors.As(err, &answer) && answer.Status/100 == 2: // it posts them, and did not tell how many
-			d.noteReplay(ctx, reception.Span{Since: since, Until: until})
+			d.noteReplay(ctx, span, time.Now(), 0)
 			d.log.Warn(cause+": the service posts them again, but its answer is faulty", "since", since, "until", until, "err", err)
 			return
 		case err == nil:
-			d.noteReplay(ctx, reception.Span{Since: since, Until: until})
+			d.noteReplay(ctx, span, time.Now(), deliveries)
 			d.log.Info(cause+": the service posts them again", "since", since, "until", until,
 				"deliveries", deliveries)
 			return
@@ -106,14 +109,38 @@ func (d *Daemon) askReplay(ctx context.Context, outage time.Time, cause string) 
 }
 
 // noteReplay tells the ledger what the service posts again.
-func (d *Daemon) noteReplay(ctx context.Context, s reception.Span) {
-	if err := d.ledger.NoteReplay(ctx, s, time.Now()); err != nil {
+func (d *Daemon) noteReplay(ctx context.Context, s reception.Span, asked time.Time, deliveries int64) {
+	if err := d.ledger.NoteReplay(ctx, s, asked, deliveries); err != nil {
 		d.log.Warn("the ledger does not know that events are replayed: ask again before unknown rows are sent again", "err", err)
 	}
 }
 
-// NoteReplay tells the ledger, if there is one, that the service posts the events of s again.
-func NoteReplay(ctx context.Context, cfg *config.Config, s reception.Span, log *slog.Logger) (err error) {
+// NoteReplay tells the ledger, if there is one, that the service posts the events of s again
+// (reception.ListenLedger).
+func NoteReplay(ctx context.Context, cfg *config.Config, s reception.Span, asked time.Time, deliveries int64, log *slog.Logger) error {
+	return withEvents(ctx, cfg, log, func(l campaign.EventLedger) error { return l.NoteReplay(ctx, s, asked, deliveries) })
+}
+
+// EndReplay tells the ledger, if there is one, that no more deliveries of a replay are waited for.
+// It returns how many did not come.
+func EndReplay(ctx context.Context, cfg *config.Config, log *slog.Logger) (missing int64, err error) {
+	return missing, withEvents(ctx, cfg, log, func(l campaign.EventLedger) error {
+		lost, err := l.LostTimes(ctx)
+		for _, t := range lost {
+			if err != nil {
+				return err
+			}
+			if t.Replaying() {
+				missing += t.Deliveries - t.Came
+				err = l.CountReplayed(ctx, t.At, t.Deliveries-t.Came)
+			}
+		}
+		return err
+	})
+}
+
+// withEvents opens the ledger, if there is one.
+func withEvents(ctx context.Context, cfg *config.Config, log *slog.Logger, do func(campaign.EventLedger) error) error {
 	if cfg.NoLedger() {
 		return nil
 	}
@@ -122,5 +149,5 @@ func NoteReplay(ctx context.Context, cfg *config.Config, s reception.Span, log *
 		return err
 	}
 	defer closing(l, log)
-	return l.NoteReplay(ctx, s, time.Now())
+	return do(l)
 }

@@ -289,7 +289,7 @@ func TestTheDoctorNamesEventsThatWereLost(t *testing.T) {
 		!strings.Contains(got[0].Remedy, "webhooks replay --since 2026-03-02T12:00:00Z") {
 		t.Errorf("after a quarantine: got %+v, want a warning: %s", got, detail)
 	}
-	if err := l.NoteReplay(t.Context(), reception.Span{Since: since, Until: time.Now().Add(time.Hour)}, time.Now()); err != nil {
+	if err := l.NoteReplay(t.Context(), reception.Span{Since: since, Until: time.Now().Add(time.Hour)}, time.Now(), 0); err != nil {
 		t.Fatal(err)
 	}
 	if got := checkLost(t.Context(), l); len(got) > 0 {

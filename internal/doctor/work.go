@@ -169,6 +169,12 @@ func checkLost(ctx context.Context, l campaign.Ledger) []Check {
 	if err != nil {
 		return []Check{fail(name, "check ledger in the configuration", err)}
 	}
+	for _, t := range lost {
+		if t.Replaying() && time.Since(t.Asked) < reception.ListenKept {
+			return []Check{warn(name, "wait, or `campaignd webhooks replay --end` if no more come",
+				"%d of %d deliveries have come that the service posts again since %s", t.Came, t.Deliveries, t.Asked.UTC().Format(time.RFC3339))}
+		}
+	}
 	missing := reception.NotAsked(lost, time.Now())
 	if missing.IsZero() {
 		return nil

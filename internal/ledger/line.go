@@ -136,6 +136,8 @@ func ScanSpan(scan func(...any) error) (reception.Span, error) {
 // ScanLostTime reads at, since and asked.
 func ScanLostTime(scan func(...any) error) (reception.LostTime, error) {
 	var at, since, asked int64
-	err := scan(&at, &since, &asked)
-	return reception.LostTime{At: TimeOf(at), Since: TimeOf(since), Asked: TimeOf(asked)}, err
+	var t reception.LostTime
+	err := scan(&at, &since, &asked, &t.Deliveries, &t.Came)
+	t.At, t.Since, t.Asked = TimeOf(at), TimeOf(since), TimeOf(asked)
+	return t, err
 }

@@ -82,7 +82,8 @@ func TestTheFileOfErasuresIsReadLineByLine(t *testing.T) {
 	since := time.Date(2026, 3, 2, 9, 0, 0, 500, time.UTC)
 	for _, tt := range []struct{ name, text, want string }{
 		{"empty", "", "[] 0 <nil>"},
-		{"before, at and after the time", "\n2026-03-02T08:59:59Z a -1\n\n2026-03-02T09:00:00Z a -2\n\n2026-03-02T11:00:00+01:00 a -3\n", "[-2 -3] 2 <nil>"},
+		{"before, at and after the time", "\n2026-03-02T08:59:59Z a -1\n\n2026-03-02T09:00:00Z a -2\n\n2026-03-02T11:00:00+01:00 a -3\n",
+			"[-2 -3] 2 <nil>"},
 		{"another ledger", "2026-03-02T09:00:00Z b -1\n", "[] 0 <nil>"},
 		{"two spellings, erased twice", "2026-03-02T09:00:00Z a -1 -2\n2026-03-02T09:00:01Z a -1 -2\n", "[-1 -2] 1 <nil>"},
 		{"cut off by a crash", "2026-03-02T09:0\n2026-03-02T09:00:00Z a -1\n2026-03-02T09:00:00Z a", "[-1] 1 <nil>"},

@@ -2,6 +2,7 @@ package operator_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -50,10 +51,61 @@ func TestAResumeBeforeTheReplaySaysSo(t *testing.T) {
 	quarantine()
 	resumed("after a quarantine", since.Format(time.RFC3339))
 	quarantine()
-	if err := l.NoteReplay(t.Context(), reception.Span{Since: since, Until: time.Now().Add(time.Minute)}, time.Now()); err != nil {
+	if err := l.NoteReplay(t.Context(), reception.Span{Since: since, Until: time.Now().Add(time.Minute)}, time.Now(), 0); err != nil {
 		t.Fatal(err)
 	}
 	resumed("after the replay", "")
+}
+
+// A run goes on when as many deliveries have come as the service posts again.
+func TestAResumeWaitsForTheReplay(t *testing.T) {
+	l, err := sqlite.Open(t.Context(), t.TempDir()+"/l.db", ledger.Options{Sender: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	d := &operator.Session{Ledger: l, By: "ann@desk"}
+	run := ledgertest.Load(t, l, 9)
+	since := time.Now().Add(-time.Hour).UTC().Truncate(time.Second)
+	if _, err := l.Quarantine(t.Context(), 2, nil, since); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.NoteReplay(t.Context(), reception.Span{Since: since, Until: time.Now().Add(time.Minute)}, time.Now(), 7); err != nil {
+		t.Fatal(err)
+	}
+	lost, err := l.LostTimes(t.Context())
+	if err != nil || len(lost) != 1 {
+		t.Fatalf("got the lost times %+v and %v, want one", lost, err)
+	}
+	for _, step := range []struct {
+		came int64
+		want string
+	}{{0, "0 of 7 lost deliveries"}, {6, "6 of 7 lost deliveries"}} {
+		if err := l.CountReplayed(t.Context(), lost[0].At, step.came); err != nil {
+			t.Fatal(err)
+		}
+		for verb, do := range map[string]func(context.Context, string) (resource.Controlled, error){"resume": d.Resume, "approve": d.Approve} {
+			if _, err := do(t.Context(), run.ID()); !errors.Is(err, campaign.ErrNotNow) || !strings.Contains(err.Error(), step.want) {
+				t.Errorf("%s: got %v, want ErrNotNow with %q", verb, err, step.want)
+			}
+		}
+		if r, err := l.Run(t.Context(), run.No); err != nil || r.Reason != campaign.PausedByLedger {
+			t.Errorf("got %+v and %v, want it paused by the ledger", r, err)
+		}
+	}
+	later := ledgertest.Load(t, l, 3) // of after the quarantine
+	if _, err := d.Pause(t.Context(), later.ID()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Resume(t.Context(), later.ID()); err != nil {
+		t.Errorf("a run of after the quarantine: got %v, want it resumed", err)
+	}
+	if err := l.CountReplayed(t.Context(), lost[0].At, 1); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := d.Resume(t.Context(), run.ID()); err != nil || c.Run.Wanted != campaign.WantRun || strings.Contains(c.Sentence, "opt-outs") {
+		t.Errorf("all have come: got %+v and %v, want it resumed without a warning", c, err)
+	}
 }
 
 // lostTimes is a ledger with other lost times.

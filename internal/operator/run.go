@@ -8,6 +8,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/control"
 	"campaignd/campaign/file"
+	"campaignd/campaign/reception"
 	"campaignd/campaign/why"
 	"campaignd/campaign/wording"
 	"campaignd/internal/client/resource"
@@ -144,11 +145,42 @@ func (d *Session) Pause(ctx context.Context, id string) (resource.Controlled, er
 
 // Resume ends a pause.
 func (d *Session) Resume(ctx context.Context, id string) (resource.Controlled, error) {
-	c, err := d.control(ctx, "resume", id, control.Resume)
+	c, err := d.control(ctx, "resume", id, d.onceReplayed(control.Resume))
 	if err == nil {
 		d.warnOfLost(ctx, &c)
 	}
 	return c, err
+}
+
+// onceReplayed is do once replayed permits it.
+func (d *Session) onceReplayed(do controls) controls {
+	return func(ctx context.Context, l campaign.RunLedger, r campaign.Run, who string) (control.Outcome, error) {
+		if err := d.replayed(ctx, r); err != nil {
+			return control.Outcome{}, err
+		}
+		return do(ctx, l, r, who)
+	}
+}
+
+// replayed returns campaign.ErrNotNow with a count while the service is posting the lost events
+// again for which the run would wait: opt-outs may be among them.
+func (d *Session) replayed(ctx context.Context, r campaign.Run) error {
+	if r.State.Ended() {
+		return nil // its own error says so
+	}
+	listening, err := reception.ReadListening(ctx, d.Ledger, d.Repeats, time.Now())
+	if err != nil {
+		return err
+	}
+	window := reception.ListenKept // the campaign may be of another version of this program
+	if def, err := file.ParseStored(r.ID(), r.Definition); err == nil {
+		window = def.Policies.DoubtWindow.Std()
+	}
+	if lost, found := listening.Replaying(r.CreatedAt, window); found {
+		return fmt.Errorf("%w: %d of %d lost deliveries have come again, and opt-outs may be among the others: "+
+			"try later, or `campaignd webhooks replay --end` if no more come", campaign.ErrNotNow, lost.Came, lost.Deliveries)
+	}
+	return nil
 }
 
 // warnOfLost adds a warning to the sentence of a run that a quarantine found and that goes on
@@ -191,7 +223,7 @@ func (d *Session) Approve(ctx context.Context, id string) (resource.Controlled, 
 	if r.LaunchedBy != "" {
 		by = "launched by " + r.LaunchedBy
 	}
-	c, err := d.controlled(ctx, "approve", r, by, control.Approve)
+	c, err := d.controlled(ctx, "approve", r, by, d.onceReplayed(control.Approve))
 	if err == nil {
 		d.warnOfLost(ctx, &c)
 	}

@@ -32,6 +32,7 @@ type memory struct {
 	swept   campaign.Swept
 
 	listened []reception.Span
+	lost     []reception.LostTime
 	signed   reception.Signatures
 	notes    int // of signatures
 }
@@ -95,9 +96,24 @@ func (m *memory) Listened(context.Context, time.Time) ([]reception.Span, error) 
 	return slices.Clone(m.listened), nil
 }
 
-func (*memory) NoteReplay(context.Context, reception.Span, time.Time) error { return nil }
+func (*memory) NoteReplay(context.Context, reception.Span, time.Time, int64) error { return nil }
 
-func (*memory) LostTimes(context.Context) ([]reception.LostTime, error) { return nil, nil }
+func (m *memory) LostTimes(context.Context) ([]reception.LostTime, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.lost), m.fail
+}
+
+func (m *memory) CountReplayed(_ context.Context, at time.Time, n int64) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range m.lost {
+		if m.lost[i].At.Equal(at) {
+			m.lost[i].Came += n
+		}
+	}
+	return m.fail
+}
 
 // swepts returns the number of sweeps.
 func (m *memory) swepts() int {

@@ -33,8 +33,9 @@ type Intake struct {
 	maxBatch   int
 	drainTime  time.Duration
 
-	wrong wrongSignatures
-	signs *signatures
+	wrong    wrongSignatures
+	signs    *signatures
+	replayed replayed
 
 	accounts accounts
 	breakers breakers
@@ -48,8 +49,9 @@ type Intake struct {
 type queued struct {
 	facts   campaign.Events
 	changes []change
-	events  int        // facts in all lists, and changes
-	answer  chan error // the result of the commit; buffered, so the writer never waits for a request
+	events  int               // facts in all lists, and changes
+	decoded []messaging.Event // of the service
+	answer  chan error        // the result of the commit; buffered, so the writer never waits for a request
 }
 
 // New makes an Intake. The verifier may be nil if the options have Platforms. An error names the
@@ -163,11 +165,16 @@ func (i *Intake) take(w http.ResponseWriter, r *http.Request, received time.Time
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	q, rejection := i.open(r.Context(), r.Header, body.bytes, received)
 	body.release()
-	if q == nil || q.events == 0 {
+	if q == nil {
 		return rejection
 	}
-	if failed := i.await(r, q, received); failed != "" {
-		return failed
+	if q.events > 0 {
+		if failed := i.await(r, q, received); failed != "" {
+			return failed
+		}
+	}
+	if rejection == "" {
+		i.replayed.took(q.decoded, received)
 	}
 	return rejection
 }
@@ -195,7 +202,9 @@ func (i *Intake) open(ctx context.Context, h http.Header, body []byte, received 
 	if telling(events) {
 		i.signs.verified[secret].Store(received.UnixNano())
 	}
-	return i.queued(events, received, false), ""
+	q := i.queued(events, received, false)
+	q.decoded = events
+	return q, ""
 }
 
 // telling reports whether events prove their secret. `campaignd webhooks test` signs an event of no

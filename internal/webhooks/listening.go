@@ -32,6 +32,7 @@ func (i *Intake) listenUntil(ctx context.Context) {
 			span.Since = time.Time{}
 		}
 		i.noteSignatures(ctx, final)
+		i.noteReplayed(ctx)
 	}
 	for {
 		record(false)

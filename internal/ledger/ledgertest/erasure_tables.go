@@ -128,10 +128,10 @@ func aNumberIsFoundByItsPseudonymWhereverItIs(t *testing.T, l Tables) {
 		want = append(want, key(seq))
 	}
 	seq := int64(len(want))
-	orphan, reply, pair := event("wamid.x", key(seq), campaign.Sent, at(1)), campaign.Reply{Key: key(seq + 1), At: at(1)}, has("US.1", seq+2).Pairs
+	orphan, reply := event("wamid.x", key(seq), campaign.Sent, at(1)), campaign.Reply{Key: key(seq + 1), At: at(1)}
 	want = append(want, key(seq), key(seq+1), key(seq+2))
 	if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{orphan}, Replies: []campaign.Reply{reply},
-		Pairs: pair}); err != nil {
+		Pairs: has("US.1", seq+2).Pairs}); err != nil {
 		t.Fatal(err)
 	}
 	var pseudonyms []int64

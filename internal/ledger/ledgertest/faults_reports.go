@@ -26,8 +26,15 @@ var reportFaults = []faultyMethod{
 	}},
 	{"NoteReplay", func(f *fixture, _ Faults) func(context.Context) error {
 		return func(ctx context.Context) error {
-			return f.l.NoteReplay(ctx, reception.Span{Since: at(0), Until: at(1)}, at(2))
+			return f.l.NoteReplay(ctx, reception.Span{Since: at(0), Until: at(1)}, at(2), 3)
 		}
+	}},
+	{"CountReplayed", func(f *fixture, _ Faults) func(context.Context) error {
+		return func(ctx context.Context) error { return f.l.CountReplayed(ctx, at(0), 3) }
+	}},
+	{"Named", func(f *fixture, _ Faults) func(context.Context) error {
+		f.over(1)
+		return func(ctx context.Context) error { _, err := f.l.Named(ctx, f.l.Pseudonyms(key(0))); return err }
 	}},
 	{"Tallies", func(f *fixture, _ Faults) func(context.Context) error {
 		r, _ := f.retried()

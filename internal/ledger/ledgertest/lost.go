@@ -97,9 +97,44 @@ func aReplayCountsForTheLostTimeThatItCovers(t *testing.T, l Tables) {
 		{"it is asked for again", at(5), later, at(24), at(24)},
 		{"an earlier request comes late", at(5), later, at(23), at(24)},
 	} {
-		if err := l.NoteReplay(t.Context(), reception.Span{Since: tt.since, Until: tt.until}, tt.asked); err != nil {
+		if err := l.NoteReplay(t.Context(), reception.Span{Since: tt.since, Until: tt.until}, tt.asked, 0); err != nil {
 			t.Fatalf("%s: %v; want no error", tt.name, err)
 		}
 		lost(tt.name, reception.LostTime{Since: at(10), Asked: tt.want})
+	}
+
+	// What came before a replay is asked for is not counted for it, and a second one adds to it.
+	quarantined, err := l.LostTimes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := func(n int64) func() error {
+		return func() error { return l.CountReplayed(t.Context(), quarantined[0].At, n) }
+	}
+	note := func(since, asked time.Time, n int64) func() error {
+		return func() error { return l.NoteReplay(t.Context(), reception.Span{Since: since, Until: later}, asked, n) }
+	}
+	for _, step := range []struct {
+		name             string
+		do               func() error
+		deliveries, came int64
+	}{
+		{"two came by themselves", count(2), 0, 2},
+		{"a replay of a part", note(at(11), at(30), 50), 0, 2},
+		{"a replay will be asked for", note(at(10), time.Time{}, 0), 2, 2},
+		{"it was", note(at(10), at(31), 5), 7, 2},
+		{"four came", count(4), 7, 6},
+		{"another will be", note(at(10), time.Time{}, 0), 7, 6},
+		{"and was", note(at(10), at(32), 5), 12, 6},
+		{"the rest came, and one twice", count(7), 12, 13},
+		{"of another quarantine", func() error { return l.CountReplayed(t.Context(), at(1), 9) }, 12, 13},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatalf("%s: %v; want no error", step.name, err)
+		}
+		got, err := l.LostTimes(t.Context())
+		if err != nil || len(got) != 1 || got[0].Deliveries != step.deliveries || got[0].Came != step.came {
+			t.Errorf("%s: got %+v and %v, want %d deliveries and %d that came", step.name, got, err, step.deliveries, step.came)
+		}
 	}
 }

@@ -32,8 +32,11 @@ func (l *Ledger) Listened(ctx context.Context, after time.Time) ([]reception.Spa
 }
 
 const (
-	sqlLostTimes  = `SELECT at, since, asked FROM lost_time ORDER BY at DESC`
-	sqlNoteReplay = `UPDATE lost_time SET asked = greatest(asked, $3) WHERE at <= $2 AND since >= $1`
+	sqlLostTimes  = `SELECT at, since, asked, deliveries, came FROM lost_time ORDER BY at DESC`
+	sqlNoteReplay = `UPDATE lost_time SET asked = greatest(asked, $3),
+			deliveries = greatest(deliveries, CASE WHEN $3 = 0 THEN came ELSE 0 END) + $4
+		WHERE at <= $2 AND since >= $1`
+	sqlCountReplayed = `UPDATE lost_time SET came = came + $2 WHERE at = $1`
 	// A ledger of before the column has its claims alone.
 	sqlNewest = `SELECT coalesce(nullif(alive_at, 0), (SELECT max(intents_since) FROM segment), 0) FROM ledger WHERE one = 1`
 )
@@ -44,8 +47,14 @@ func (l *Ledger) LostTimes(ctx context.Context) ([]reception.LostTime, error) {
 }
 
 // NoteReplay implements reception.ListenLedger.
-func (l *Ledger) NoteReplay(ctx context.Context, s reception.Span, asked time.Time) error {
-	_, err := l.exec(ctx, Webhooks, sqlNoteReplay, ledger.Millis(s.Since), ledger.Millis(s.Until), ledger.Millis(asked))
+func (l *Ledger) NoteReplay(ctx context.Context, s reception.Span, asked time.Time, deliveries int64) error {
+	_, err := l.exec(ctx, Webhooks, sqlNoteReplay, ledger.Millis(s.Since), ledger.Millis(s.Until), ledger.Millis(asked), deliveries)
+	return err
+}
+
+// CountReplayed implements reception.ListenLedger.
+func (l *Ledger) CountReplayed(ctx context.Context, at time.Time, n int64) error {
+	_, err := l.exec(ctx, Webhooks, sqlCountReplayed, ledger.Millis(at), n)
 	return err
 }
 
