@@ -261,6 +261,9 @@ func checkLedger(ctx context.Context, cfg *config.Config) []Check {
 	} else {
 		checks = append(checks, good("durability", "%s", f.Durable))
 	}
+	if f.Failover != "" {
+		checks = append(checks, good("failover", "%s", f.Failover))
+	}
 	if !f.Clock.IsZero() {
 		checks = append(checks, ledgerClock(skewOf(f.Clock, asked, now)))
 	}

@@ -6,6 +6,8 @@ import "time"
 type Diagnosis struct {
 	// Durable names the settings that make a commit durable, in one sentence.
 	Durable string
+	// Failover says what a failover to a standby will need; "": there are no standbys.
+	Failover string
 	// Unsafe names the setting that can lose a commit, with its remedy; nil: there is none.
 	Unsafe error
 	// Damage is what is wrong with the file, with its remedy; nil: nothing that was read.

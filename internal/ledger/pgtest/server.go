@@ -124,8 +124,53 @@ read -r what
 kill -QUIT $pid; wait $pid
 [ "$what" = keep ] || rm -rf "$PWD"`
 
+// Standby starts a standby that follows the server under a name, for synchronous_standby_names.
+// Promote makes it the primary.
+func (s *Server) Standby(name string) (*Server, error) {
+	n := &Server{bin: s.bin, as: s.as, settings: s.settings}
+	host, port, err := net.SplitHostPort(s.Addr)
+	if err != nil {
+		return nil, err
+	}
+	if n.dir, err = os.MkdirTemp(filepath.Dir(s.dir), "campaignd-postgres-"); err != nil {
+		return nil, err
+	}
+	if n.as != nil {
+		err = os.Chown(n.dir, int(n.as.Uid), int(n.as.Gid))
+	}
+	if err == nil {
+		real, _ := filepath.EvalSymlinks(filepath.Join(n.bin, "initdb")) // PATH may have links to some programs only
+		var out []byte
+		out, err = n.command(filepath.Join(filepath.Dir(real), "pg_basebackup"), "--pgdata", n.data(), "--checkpoint", "fast",
+			"--wal-method", "stream", "--write-recovery-conf", "--dbname",
+			fmt.Sprintf("host=%s port=%s user=postgres application_name=%s", host, port, name)).CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("pg_basebackup: %w: %s", err, out)
+		}
+	}
+	if err == nil {
+		n.Addr, err = FreeAddr()
+	}
+	if err == nil {
+		err = n.start("SELECT 1")
+	}
+	if err != nil {
+		n.Stop()
+		return nil, err
+	}
+	return n, nil
+}
+
+// Promote makes a standby the primary, on a new timeline.
+func (s *Server) Promote() error { return s.Exec("SELECT pg_promote()") }
+
 // Restart crashes the server if it runs, starts it at the same address and waits until it answers.
 func (s *Server) Restart() error {
+	return s.start("DO $$ BEGIN IF pg_is_in_recovery() THEN RAISE 'it is recovering'; END IF; END $$")
+}
+
+// start is Restart of a server that is ready when it takes a statement.
+func (s *Server) start(ready string) error {
 	s.Crash()
 	host, port, err := net.SplitHostPort(s.Addr)
 	if err != nil {
@@ -146,7 +191,7 @@ func (s *Server) Restart() error {
 		return err
 	}
 	for deadline := time.Now().Add(2 * time.Minute); ; {
-		err := s.Exec("DO $$ BEGIN IF pg_is_in_recovery() THEN RAISE 'it is recovering'; END IF; END $$")
+		err := s.Exec(ready)
 		if err == nil {
 			return nil
 		}

@@ -54,10 +54,23 @@ func (l *Ledger) Diagnose(ctx context.Context) (d ledger.Diagnosis, err error) {
 	d.Unsafe, d.Clock = set.unsafe(), time.UnixMicro(micros)
 	d.Durable = fmt.Sprintf("PostgreSQL %d with synchronous_commit=%s, fsync=%s, full_page_writes=%s", set.version/10000, set.commit,
 		set.fsync, set.pages)
-	if standbys == "" {
-		d.Durable += ", without a synchronous standby: a failover is followed by a quarantine"
-	}
+	d.Failover = failover(standbys, set.commit)
 	return d, nil
+}
+
+// failover says what a failover will need (docs/recovery.md#after-a-failover).
+func failover(standbys, commit string) string {
+	const stops = "sending stops until `campaignd ledger quarantine`"
+	if standbys == "" {
+		return "no standby is synchronous (synchronous_standby_names is empty), so a failover may lose the last transactions: " + stops +
+			" has run, with the time that was lost"
+	}
+	if commit == "remote_write" {
+		return "with synchronous_commit=remote_write a synchronous standby whose machine fails too may lose the last transactions: " + stops +
+			" has run; with --lost 0s only if it did not fail"
+	}
+	return fmt.Sprintf("%s --lost 0s has run if the new primary was synchronous to the end (synchronous_standby_names is %q), "+
+		"and otherwise with the time that was lost", stops, standbys)
 }
 
 // Sendable returns ledger.ErrRestored when the ledger is on another server or timeline than the one

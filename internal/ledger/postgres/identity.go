@@ -99,8 +99,9 @@ func restored(known, here serverIdentity) error {
 		return fmt.Errorf("%w: it was written on server %d and is on server %d now, as after a restored dump; "+
 			"run `campaignd ledger quarantine`", ledger.ErrRestored, known.system, here.system)
 	}
-	return fmt.Errorf("%w: its server was on timeline %d and is on %d now: a backup was restored, or a standby promoted that may lack the "+
-		"last seconds; run `campaignd ledger quarantine`", ledger.ErrRestored, known.timeline, here.timeline)
+	return fmt.Errorf("%w: its server was on timeline %d and is on %d now: a backup was restored, or a standby promoted; "+
+		"run `campaignd ledger quarantine`, with --lost 0s only if the standby was synchronous to the end",
+		ledger.ErrRestored, known.timeline, here.timeline)
 }
 
 // checkIdentity returns ledger.ErrRestored after a connection found the ledger on another server or
