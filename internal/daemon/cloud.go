@@ -44,7 +44,7 @@ func (d *Daemon) platformsOf(secrets map[string]config.CloudSecrets) ([]webhooks
 			return nil, fmt.Errorf("cloud: %w", err)
 		}
 		p := webhooks.Platform{Verifier: verifier, Decode: func(ctx context.Context, body []byte) (cloud.Told, error) {
-			return cloud.DecodeEvents(body, func(id string) bool { return slices.Contains(own, id) },
+			return cloud.DecodeEvents(body, d.cfg.OptOut(), func(id string) bool { return slices.Contains(own, id) },
 				func(id, digits string) (string, cloud.Standing) { return d.client.Cloud.Standing(ctx, own, id, digits) })
 		}}
 		for _, id := range own {

@@ -159,7 +159,11 @@ var (
 )
 
 // Batch collects the events of one body of a webhook, at most MaxEvents.
-type Batch struct{ Events []Event }
+type Batch struct {
+	Events []Event
+	// OptOut finds the opt-outs in the history of a number.
+	OptOut OptOut
+}
 
 // Add adds an event. The error is ErrTooManyEvents.
 func (b *Batch) Add(e Event) error {

@@ -3,6 +3,7 @@ package messaging
 import (
 	"bytes"
 	"strings"
+	"time"
 
 	"campaignd/internal/rawjson"
 )
@@ -77,7 +78,7 @@ func (b *Batch) Platform(v rawjson.Value, outer Event) error {
 
 // change reads one change. e has the fields that all its events have in common.
 func (b *Batch) change(v rawjson.Value, e Event) error {
-	var statuses, messages, faults, preferences, persons rawjson.Value
+	var statuses, messages, faults, preferences, persons, past rawjson.Value
 	for m := v.Members(); m.Next(); {
 		switch string(m.Key) {
 		case "metadata":
@@ -95,6 +96,8 @@ func (b *Batch) change(v rawjson.Value, e Event) error {
 			preferences = m.Val
 		case "contacts":
 			persons = m.Val
+		case "history":
+			past = m.Val
 		}
 	}
 	field, found := e.Type, false
@@ -119,6 +122,11 @@ func (b *Batch) change(v rawjson.Value, e Event) error {
 	}
 	if field == "messages" { // smb_message_echoes are messages of the business itself
 		if err := each(messages, "messages", (*Event).inbound); err != nil {
+			return err
+		}
+	}
+	if field == "history" {
+		if err := b.history(past, e); err != nil {
 			return err
 		}
 	}
@@ -148,6 +156,31 @@ func (b *Batch) change(v rawjson.Value, e Event) error {
 		e.state(v)
 	}
 	return b.Add(e)
+}
+
+// history adds the opt-outs among the messages that people wrote before the number came to the API
+// (docs/protocol.md#lifts): one without its own time could be older than any lift, so it does not
+// count. A body may have thousands of messages, and the others say nothing.
+func (b *Batch) history(v rawjson.Value, e Event) error {
+	e.Type, e.At = "history/messages", time.Time{}
+	for chunk := v.Members(); chunk.Next(); {
+		for thread := chunk.Val.Get("threads").Members(); thread.Next(); {
+			person := onlyDigits(thread.Val.Get("id").Text())
+			for m := thread.Val.Get("messages").Members(); m.Next(); {
+				one := e
+				if person == "" || !m.Val.IsObject() || onlyDigits(m.Val.Get("from").Text()) != person { // the business wrote it
+					continue
+				}
+				if one.inbound(m.Val); one.At.IsZero() || !b.OptOut.MatchMessage(one.Inbound) {
+					continue
+				}
+				if err := b.Add(one); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // state reads the state that a change tells. It is about the account of its entry: what the change

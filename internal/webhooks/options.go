@@ -28,7 +28,7 @@ type Options struct {
 	// Ledger is the id of the ledger, for LedgerHeader. Default: it is not told.
 	Ledger string
 
-	// Decode reads the events of a signed body. Default service.EventDecoder().
+	// Decode reads the events of a signed body. Default service.EventDecoder(OptOut).
 	Decode func(body []byte) ([]messaging.Event, error)
 	// Platforms are the apps whose events the platform itself posts. Default: none.
 	Platforms []Platform
@@ -113,7 +113,7 @@ func (o Options) withDefaults() (Options, error) {
 		return o, err
 	}
 	if o.Decode == nil {
-		o.Decode = service.EventDecoder()
+		o.Decode = service.EventDecoder(o.OptOut)
 	}
 	if o.Mark == nil {
 		o.Mark = func(string) (campaign.Post, bool) { return campaign.Post{}, false }

@@ -45,7 +45,8 @@ func platformIntake(t *testing.T, l campaign.EventLedger, marks campaign.Marks) 
 // account's, and nobody has listed another.
 func decodeOf(account string) func(context.Context, []byte) (cloud.Told, error) {
 	return func(_ context.Context, body []byte) (cloud.Told, error) {
-		return cloud.DecodeEvents(body, func(id string) bool { return id == account }, func(id, _ string) (string, cloud.Standing) {
+		vouched := func(id string) bool { return id == account }
+		return cloud.DecodeEvents(body, messaging.OptOut{}, vouched, func(id, _ string) (string, cloud.Standing) {
 			switch id {
 			case "300":
 				return id, cloud.Own
@@ -83,6 +84,27 @@ func TestAMarkOfThePlatformIsRead(t *testing.T) {
 	}
 	if got := m.all().Statuses; len(got) != 1 || got[0].Mark != want || got[0].Connection != "300" {
 		t.Errorf("got %+v, want one status of 300 with the mark %+v", got, want)
+	}
+}
+
+// A STOP that a person wrote before the number came to the API counts by its own time.
+func TestAStopOfTheHistoryIsAnOptOut(t *testing.T) {
+	m := &memory{}
+	i := platformIntake(t, m, campaign.Marks{})
+	body := `{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[{"field":"history","value":{` +
+		`"metadata":{"phone_number_id":"300"},"history":[{"threads":[{"id":"15555550101","messages":[` +
+		`{"from":"15555550101","id":"wamid.H","timestamp":"1780000000","type":"text","text":{"body":"STOP"}},` +
+		`{"from":"15555550101","id":"wamid.I","timestamp":"1780000001","type":"text","text":{"body":"ok"}}]}]}]}}]}]}`
+	if code := postSigned(i, body, appSecret); code != http.StatusNoContent {
+		t.Fatalf("answered %d, want 204", code)
+	}
+	got := m.all()
+	if len(got.Suppressions) != 1 || len(got.Replies) != 0 {
+		t.Fatalf("got %+v, want one opt-out and no reply", got)
+	}
+	if s := got.Suppressions[0]; s.Key != 15555550101 || s.Scope != campaign.ScopeMarketing || s.Source != "stop" ||
+		s.At.Unix() != 1780000000 || s.Proof.Text != "STOP" || s.Proof.Message != "wamid.H" || s.Proof.Connection != "300" {
+		t.Errorf("got %+v, want the STOP of its own time, with its proof", s)
 	}
 }
 

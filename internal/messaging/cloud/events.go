@@ -26,10 +26,10 @@ type Told struct {
 const noNumber = "no number"
 
 // DecodeEvents reads the body of a webhook whose signature is right. vouched tells for which
-// accounts it vouches, and standing is Client.Standing for these accounts. With an error no event
-// is returned.
+// accounts it vouches, and standing is Client.Standing for these accounts. stops finds the opt-outs
+// in the history of a number. With an error no event is returned.
 func DecodeEvents(
-	body []byte, vouched func(account string) bool, standing func(id, digits string) (connection string, s Standing),
+	body []byte, stops messaging.OptOut, vouched func(account string) bool, standing func(id, digits string) (connection string, s Standing),
 ) (told Told, err error) {
 	if len(body) > messaging.MaxBody {
 		return told, messaging.ErrBodyTooLarge
@@ -45,7 +45,7 @@ func DecodeEvents(
 		told.Events = []messaging.Event{{Type: "not the platform's envelope"}}
 		return told, nil
 	}
-	b := messaging.Batch{}
+	b := messaging.Batch{OptOut: stops}
 	if err := b.Platform(v, messaging.Event{}); err != nil {
 		return told, err
 	}

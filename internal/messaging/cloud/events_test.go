@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,7 +31,7 @@ func TestEventsAreReadAsThePagesSay(t *testing.T) {
 			}
 		}
 		readJSON(t, &f, filepath.Join("events", filepath.Base(file)))
-		got, err := DecodeEvents(f.Body, only("200000000000001"), names)
+		got, err := DecodeEvents(f.Body, messaging.OptOut{}, only("200000000000001"), names)
 		if err != nil || len(got.Events) != 1 || f.Source == "" {
 			t.Fatalf("%s: got %+v, %v, source %q; want one event, and a source", file, got, err, f.Source)
 		}
@@ -87,7 +88,8 @@ func TestASignatureVouchesForItsNumbersOnly(t *testing.T) {
 			entry("1", "messages", status(`"metadata":{"phone_number_id":"300"},`))}, 1, 1, 0},
 		"an event of the account": {[]string{entry("1", "account_update", `"event":"ACCOUNT_DELETED"`)}, 1, 0, 0},
 	} {
-		got, err := DecodeEvents([]byte(`{"object":"whatsapp_business_account","entry":[`+strings.Join(c.entries, ",")+`]}`), only("1"), names)
+		body := `{"object":"whatsapp_business_account","entry":[` + strings.Join(c.entries, ",") + `]}`
+		got, err := DecodeEvents([]byte(body), messaging.OptOut{}, only("1"), names)
 		if err != nil || len(got.Events) != c.events || len(got.Ignored) != c.ignored || len(got.Unlisted) != c.unlisted {
 			t.Errorf("%s: got %+v, %v; want %d events, %d ignored, %d unlisted", name, got, err, c.events, c.ignored, c.unlisted)
 		}
@@ -97,9 +99,48 @@ func TestASignatureVouchesForItsNumbersOnly(t *testing.T) {
 func TestAChangeIsOfTheAccountOfItsEntry(t *testing.T) {
 	body := `{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[{"field":"account_update","value":` +
 		`{"event":"ACCOUNT_DELETED","account_id":"2","wabaId":"2","companyId":"co_1"}}]}]}`
-	got, err := DecodeEvents([]byte(body), only("1"), names)
+	got, err := DecodeEvents([]byte(body), messaging.OptOut{}, only("1"), names)
 	if err != nil || len(got.Events) != 1 || got.Events[0].Account != "1" || got.Events[0].Change.Company != "" {
 		t.Errorf("got %+v, %v; want one event of account 1 and of no company", got, err)
+	}
+}
+
+// A history has what a person and the business wrote before the number came to the API. Of it the
+// person's opt-outs that have a time are events, however many other messages there are.
+func TestOnlyStopsOfAHistoryAreEvents(t *testing.T) {
+	const person, business = "15555550101", "15550100300"
+	message := func(from, at, text string) string {
+		return `{"from":"` + from + `","id":"wamid.H","timestamp":"` + at + `","type":"text","text":{"body":"` + text +
+			`"},"history_context":{"status":"READ"}}`
+	}
+	hi := slices.Repeat([]string{message(person, "1780000000", "hi")}, 3*messaging.MaxEvents)
+	for name, c := range map[string]struct {
+		messages []string
+		want     int
+	}{
+		"a stop":                  {[]string{message(person, "1780000000", "Stop. Thank you")}, 1},
+		"with a plus":             {[]string{message("+"+person, "1780000000", "STOP")}, 1},
+		"the operator's own word": {[]string{message(person, "1780000000", "no more offers")}, 1},
+		"two, and a sentence": {[]string{message(person, "1780000000", "STOP"), message(person, "1780000001", "stop by tomorrow"),
+			message(person, "1780000002", "STOP")}, 2},
+		"what the business wrote":      {[]string{message(business, "1780000000", "STOP")}, 0},
+		"without a time":               {[]string{message(person, "", "STOP")}, 0},
+		"no object":                    {[]string{`"STOP"`, `7`}, 0},
+		"more messages than MaxEvents": {append(hi, message(person, "1780000009", "STOP")), 1},
+	} {
+		body := `{"object":"whatsapp_business_account","entry":[{"id":"1","time":1790000000,"changes":[{"field":"history","value":{` +
+			`"metadata":{"phone_number_id":"300","display_phone_number":"` + business + `"},"history":[{"metadata":{"phase":1},"threads":[{"id":"` +
+			person + `","messages":[` + strings.Join(c.messages, ",") + `]}]}]}}]}]}`
+		got, err := DecodeEvents([]byte(body), messaging.NewOptOut("no more offers"), only("1"), names)
+		stops := slices.DeleteFunc(got.Events, func(e messaging.Event) bool { return e.Kind != messaging.KindMessage })
+		if err != nil || len(stops) != c.want {
+			t.Errorf("%s: got %+v, %v; want %d opt-outs", name, stops, err, c.want)
+		}
+		for _, e := range stops {
+			if e.At.Year() != 2026 || e.At.Month() != 5 || e.Connection != "300" || e.Inbound.From != person || e.MessageID != "wamid.H" {
+				t.Errorf("%s: got %+v by %+v, want one of May 2026 over 300 by the person", name, e, e.Inbound)
+			}
+		}
 	}
 }
 
@@ -107,7 +148,7 @@ func TestALongMarkIsNoMark(t *testing.T) {
 	body := `{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[{"field":"messages","value":{` +
 		`"metadata":{"phone_number_id":"300"},"statuses":[` +
 		`{"id":"wamid.A","status":"sent","biz_opaque_callback_data":"` + strings.Repeat("x", 513) + `"}]}}]}]}`
-	got, err := DecodeEvents([]byte(body), only("1"), names)
+	got, err := DecodeEvents([]byte(body), messaging.OptOut{}, only("1"), names)
 	if err != nil || len(got.Events) != 1 || got.Events[0].Mark != "" {
 		t.Errorf("got %+v, %v; want one event without a mark", got, err)
 	}
@@ -118,7 +159,7 @@ func FuzzDecodeEvents(f *testing.F) {
 	f.Add([]byte(`[]`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		before := bytes.Clone(body)
-		got, err := DecodeEvents(body, only("1"), names)
+		got, err := DecodeEvents(body, messaging.OptOut{}, only("1"), names)
 		n := len(got.Events) + len(got.Ignored) + len(got.Unlisted)
 		if err != nil && n > 0 || n > messaging.MaxEvents || !bytes.Equal(before, body) {
 			t.Errorf("got %d events with %v, want none with an error, at most %d, and the body unchanged", n, err, messaging.MaxEvents)

@@ -146,7 +146,7 @@ func TestAnOlderListingTeachesNothing(t *testing.T) {
 func TestABodyOfAnySizeIsNotDecoded(t *testing.T) {
 	body := []byte(`{"object":"page"}` + strings.Repeat(" ", messaging.MaxBody))
 	for n, want := range map[int]error{messaging.MaxBody: nil, messaging.MaxBody + 1: messaging.ErrBodyTooLarge} {
-		_, err := DecodeEvents(body[:n], func(string) bool { return true }, nil)
+		_, err := DecodeEvents(body[:n], messaging.OptOut{}, func(string) bool { return true }, nil)
 		if !errors.Is(err, want) {
 			t.Errorf("%d bytes: got %v, want %v", n, err, want)
 		}

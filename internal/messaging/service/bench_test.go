@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"campaignd/internal/messaging"
 )
 
 func benchServer(b *testing.B) string {
@@ -73,7 +75,7 @@ func BenchmarkDecodeEvents(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(len(body)))
-			decode := EventDecoder()
+			decode := EventDecoder(messaging.OptOut{})
 			for b.Loop() {
 				if _, err := decode(body); err != nil {
 					b.Fatal(err)

@@ -60,7 +60,7 @@ func TestAStatusCostsThreeAllocations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	decode := EventDecoder()
+	decode := EventDecoder(messaging.OptOut{})
 	least := math.Inf(1)
 	for range 5 { // what goroutines of other tests allocate meanwhile is counted, too
 		least = min(least, testing.AllocsPerRun(100, func() {
@@ -76,7 +76,7 @@ func TestAStatusCostsThreeAllocations(t *testing.T) {
 
 // More names than the memory has slots, from several goroutines: each event has its own.
 func TestRememberedNamesAreNotMixedUp(t *testing.T) {
-	decode := EventDecoder()
+	decode := EventDecoder(messaging.OptOut{})
 	var all sync.WaitGroup
 	for g := range 4 {
 		all.Go(func() {

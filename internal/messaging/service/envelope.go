@@ -14,17 +14,19 @@ import (
 // DecodeEvents reads a webhook body: an event of the service, an array of events, {events: [...]},
 // or the platform's own envelope, alone or inside an event. Verify the signature first. The events
 // have the order of the body. With an error no event is returned.
-func DecodeEvents(body []byte) ([]messaging.Event, error) { return decode(body, nil) }
+func DecodeEvents(body []byte) ([]messaging.Event, error) {
+	return decode(body, nil, messaging.OptOut{})
+}
 
 // EventDecoder returns DecodeEvents with a memory for the types of events and the ids of
 // connections, so that one that comes again and again is not allocated for each event. Goroutines
-// may share it.
-func EventDecoder() func(body []byte) ([]messaging.Event, error) {
+// may share it. stops finds the opt-outs in the history of a number.
+func EventDecoder(stops messaging.OptOut) func(body []byte) ([]messaging.Event, error) {
 	known := &names{seed: maphash.MakeSeed()}
-	return func(body []byte) ([]messaging.Event, error) { return decode(body, known) }
+	return func(body []byte) ([]messaging.Event, error) { return decode(body, known, stops) }
 }
 
-func decode(body []byte, known *names) ([]messaging.Event, error) {
+func decode(body []byte, known *names, stops messaging.OptOut) ([]messaging.Event, error) {
 	if len(body) > messaging.MaxBody {
 		return nil, messaging.ErrBodyTooLarge
 	}
@@ -35,7 +37,7 @@ func decode(body []byte, known *names) ([]messaging.Event, error) {
 	if !v.IsObject() && !v.IsArray() {
 		return nil, messaging.ErrBody
 	}
-	d := decoder{names: known}
+	d := decoder{Batch: messaging.Batch{OptOut: stops}, names: known}
 	if err := d.body(v); err != nil {
 		return nil, err
 	}

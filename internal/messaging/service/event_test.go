@@ -291,7 +291,7 @@ func FuzzDecodeEvents(f *testing.F) {
 		}
 	}
 	f.Add([]byte(`{"events":[{"type":"message.status","data":{"messageId":"\u0000","status":"sent"}}],"events":{}}`))
-	remembering := EventDecoder()
+	remembering := EventDecoder(messaging.OptOut{})
 	f.Fuzz(func(t *testing.T, body []byte) {
 		events, err := DecodeEvents(body)
 		if len(events) > messaging.MaxEvents || err != nil && events != nil {
