@@ -18,10 +18,10 @@ func (p page) cost(r *Report) {
 		lines = append(lines, entry{name, count(b.Delivered), "delivered of " + sentence.Count(b.Messages, "message", "messages")})
 	}
 	for _, a := range r.Cost.Amounts {
-		lines = append(lines, entry{"cost in " + a.Currency, a.Amount.String(), "of what was delivered, by the rates of cloud.prices"})
+		lines = append(lines, entry{"cost in " + a.Currency, a.Amount.String(), "of what was delivered, by the rates of prices"})
 	}
 	if n := r.Cost.Unrated; n > 0 {
-		lines = append(lines, entry{"without a rate", count(n), "delivered; cloud.prices has no rate for them"})
+		lines = append(lines, entry{"without a rate", count(n), "delivered; prices has no rate for them"})
 	}
 	p.block("prices that the platform told", lines)
 }

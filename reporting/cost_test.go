@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/price"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -24,13 +25,13 @@ func (p told) Prices(_ context.Context, _ campaign.RunNo, f func(campaign.Priced
 	return nil
 }
 
-func rates(t *testing.T, text string) (*Rates, error) {
+func rates(t *testing.T, text string) (*price.Rates, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "rates.csv")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return ReadRates(path)
+	return price.Read(path)
 }
 
 func day(n int) time.Time { return time.Date(2026, 10, n, 12, 0, 0, 0, time.UTC) }
@@ -38,7 +39,7 @@ func day(n int) time.Time { return time.Date(2026, 10, n, 12, 0, 0, 0, time.UTC)
 // Three markets, two currencies, a rate that changes, a missing rate, and messages that cost
 // nothing. The sums are by hand.
 func TestARunsCostIsCountedByHand(t *testing.T) {
-	rs, err := rates(t, byteOrderMark+`market,category,currency,rate,from
+	rs, err := rates(t, "\ufeff"+`market,category,currency,rate,from
 DE,marketing,EUR,0.1131,2026-09-01
 DE,marketing,EUR,0.12,2026-10-10
 NG,marketing,USD,0.0516,2026-09-01
@@ -93,28 +94,5 @@ func TestARunWithoutPricesHasNoCost(t *testing.T) {
 	got, err := CostOf(t.Context(), told{{To: "+4915112345678", Price: "regular/marketing", Delivered: day(1)}}, 1, nil)
 	if err != nil || got.Unrated != 1 || len(got.Amounts) != 0 {
 		t.Errorf("got %+v, %v without rates; want one message without a rate", got, err)
-	}
-}
-
-func TestAFileOfRatesNamesItsFaults(t *testing.T) {
-	const head = "market,category,currency,rate,from\n"
-	for text, want := range map[string]string{
-		"":              ":1: want the columns",
-		"market,rate\n": `:1: want the columns market,category,currency,rate,from, got "market,rate"`,
-		head + "Germany,marketing,EUR,1,2026-10-01\n":                           ":2: market",
-		head + "DE,,EUR,1,2026-10-01\n":                                         ":2: category is empty",
-		head + "DE,marketing,Euro,1,2026-10-01\n":                               ":2: currency",
-		head + "DE,marketing,EUR,-1,2026-10-01\n":                               ":2: rate",
-		head + "DE,marketing,EUR,1e9,2026-10-01\n":                              ":2: rate",
-		head + "DE,marketing,EUR,1,01.10.2026\n":                                ":2: from",
-		head + "DE,marketing,EUR,1,2026-10-01\nde,Marketing,EUR,2,2026-10-01\n": ":3: line 2 has a rate",
-		head + "DE,marketing,EUR\n":                                             "wrong number of fields",
-	} {
-		if _, err := rates(t, text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: got %v, want %q", text, err, want)
-		}
-	}
-	if _, err := ReadRates("/nowhere/rates.csv"); err == nil {
-		t.Error("got no error of a file that does not exist, want one")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/price"
 	"campaignd/internal/spreadsheet"
 )
 
@@ -33,14 +34,14 @@ var columns = [...]string{
 // It streams: memory does not grow with the list, and rows are written at least every few hundred.
 // A row with fewer cells than the header is padded. In a row with more cells (malformed_row) the
 // surplus is left out, since no reader could tell which columns it belongs to.
-func WriteCSV(ctx context.Context, w io.Writer, l campaign.ReportLedger, run campaign.Run, rates *Rates) error {
+func WriteCSV(ctx context.Context, w io.Writer, l campaign.ReportLedger, run campaign.Run, rates *price.Rates) error {
 	return export(ctx, csv.NewWriter(bufio.NewWriterSize(w, 64<<10)), l, run, rates, nil)
 }
 
 // WriteExcel writes the lines of WriteCSV so that Excel opens them as they are: with a byte order
 // mark, CRLF, and cells separated by comma, which is to be the list's own delimiter. A number that
 // Excel would round or shorten is written as ="08031234567"; recipients reads such a cell as text.
-func WriteExcel(ctx context.Context, w io.Writer, l campaign.ReportLedger, run campaign.Run, rates *Rates, comma rune) error {
+func WriteExcel(ctx context.Context, w io.Writer, l campaign.ReportLedger, run campaign.Run, rates *price.Rates, comma rune) error {
 	b := bufio.NewWriterSize(w, 64<<10)
 	if _, err := b.WriteString("\uFEFF"); err != nil {
 		return fmt.Errorf("export of run %s: %w", run.ID(), err)
@@ -55,7 +56,7 @@ func WriteExcel(ctx context.Context, w io.Writer, l campaign.ReportLedger, run c
 
 // export writes the header and the lines. cell changes each cell once more; nil changes none.
 func export(
-	ctx context.Context, out *csv.Writer, l campaign.ReportLedger, run campaign.Run, rates *Rates, cell func(string) string,
+	ctx context.Context, out *csv.Writer, l campaign.ReportLedger, run campaign.Run, rates *price.Rates, cell func(string) string,
 ) error {
 	record := exportHeader(run.Header)
 	if err := out.Write(record); err != nil {

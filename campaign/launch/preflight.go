@@ -8,6 +8,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/file"
+	"campaignd/campaign/price"
 	"campaignd/internal/messaging"
 	"campaignd/recipients"
 )
@@ -98,6 +99,8 @@ type Preflight struct {
 	Skipped   map[campaign.SkipReason]int64 `json:"skipped"`
 	Examples  []campaign.Reject             `json:"examples,omitempty"` // the first rows of each reason
 	Countries []CountryCount                `json:"countries,omitempty"`
+	// Cost is what the sendable rows cost; nil without rates or a category. `check` fills it.
+	Cost *price.Estimate `json:"cost,omitempty"`
 	// Bound counts the sendable rows by the connection that reached their recipients before
 	// (NumbersSticky).
 	Bound       map[string]int64  `json:"bound,omitempty"`

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/price"
 )
 
 // farthest is how far ahead a forecast looks. A later finish counts as never.
@@ -51,6 +52,8 @@ type Forecast struct {
 	RunsOut []RunsOut      `json:"runs_out"`
 	Asset   *AssetForecast `json:"asset,omitempty"` // nil: no medium is deleted before the end
 	Helps   []Help         `json:"helps"`
+	// Cost is what the messages cost; nil if that is not known.
+	Cost *price.Estimate `json:"cost,omitempty"`
 
 	// The caller of Situation.Forecast fills these fields. Note is what the forecast assumes, Assumed
 	// are the connections whose throughput is not known, and Unread are the unfinished runs that this

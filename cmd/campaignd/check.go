@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"net/http"
@@ -20,6 +21,7 @@ import (
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
 	"campaignd/campaign/plan"
+	"campaignd/campaign/price"
 	"campaignd/internal/command"
 	"campaignd/internal/config"
 	"campaignd/internal/daemon"
@@ -279,6 +281,9 @@ func (p *program) writePreflight(f *launch.Preflight, faults bool) error {
 	default:
 		fmt.Fprintf(w, "sending takes about %s at %.4g messages per second\n", campaign.Duration(f.Duration), f.Pace)
 	}
+	if f.Cost != nil {
+		writeCost(w, f.Cost)
+	}
 	if len(f.Connections) > 1 {
 		command.WriteParagraph(w, "connections: "+connectionPaces(f.Connections))
 	}
@@ -327,6 +332,14 @@ func (p *program) writePreflight(f *launch.Preflight, faults bool) error {
 		}
 	}
 	return w.Flush()
+}
+
+// writeCost says what the messages cost, and what the lower figure assumes.
+func writeCost(w io.Writer, e *price.Estimate) {
+	command.WriteParagraph(w, "cost: "+e.String())
+	if assumes := e.Assumes(); assumes != "" {
+		command.WriteParagraph(w, assumes)
+	}
 }
 
 // quickReplies says of each quick reply whether a press opts out.

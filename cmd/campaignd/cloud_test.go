@@ -32,7 +32,8 @@ func TestBadInputOfTheCloudAPINamesItsKey(t *testing.T) {
 		{"cloud:\n", "cloud:\n  version: 25\n", []string{"cloud.version", "write it as v25.0"}},
 		{"cloud:\n", "cloud:\n  version: v24.0\n", []string{"cloud.version", "use v25.0"}},
 		{"id: '200000000000001'", "id: acme", []string{"cloud.accounts[0].id", "digits only"}},
-		{"cloud:\n", "cloud:\n  prices: absent.csv\n", []string{"cloud.prices", "docs/cloud.md#cost"}},
+		{"cloud:\n", "prices: absent.csv\ncloud:\n", []string{"prices: ", "docs/forecast.md#cost"}},
+		{"cloud:\n", "cloud:\n  prices: absent.csv\n", []string{"cloud.prices", "at the top level"}},
 	} {
 		bad := strings.Replace(good, tt.replace, tt.with, 1)
 		if bad == good {

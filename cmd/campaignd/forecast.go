@@ -140,6 +140,9 @@ func (p *program) writeForecast(f plan.Forecast) error {
 		fmt.Fprintf(w, "\n%s from the first message to the last answer; limited by: %s\n",
 			campaign.Duration(time.Duration(f.Seconds)*time.Second), f.LimitedBy)
 	}
+	if f.Cost != nil {
+		writeCost(w, f.Cost)
+	}
 	if f.Note != "" {
 		fmt.Fprintf(w, "%s\n", f.Note)
 	}

@@ -40,6 +40,7 @@ func (c *Config) Validate() error {
 		c.checkCommerce(),
 		c.checkNumbers(),
 		c.Plan.check(),
+		c.checkPrices(),
 		c.checkDrops(),
 		c.checkNotifications(),
 		oneOf("suppressions.scope", c.Suppressions.Scope, everywhere, PerCompany),

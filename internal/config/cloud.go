@@ -14,7 +14,6 @@ import (
 	"campaignd/internal/messaging/cloud"
 	"campaignd/internal/sandbox"
 	"campaignd/internal/secret"
-	"campaignd/reporting"
 )
 
 // Cloud is the platform's own Cloud API (docs/cloud.md). Without accounts it is not used.
@@ -26,9 +25,6 @@ type Cloud struct {
 	// Connection ids of your own: from the name to the phone_number_id. A number without a name has
 	// its phone_number_id as its connection id.
 	Names map[string]string `yaml:"names,omitempty" json:"names,omitempty"`
-	// CSV file of your own rates, with the columns market, category, currency, rate and from. Empty:
-	// reports count messages and show no cost.
-	Prices string `yaml:"prices,omitempty" json:"prices,omitempty"`
 	// The business accounts. Give none to send by the service alone.
 	Accounts []CloudAccount `yaml:"accounts,omitempty" json:"accounts,omitempty"`
 }
@@ -119,18 +115,6 @@ func CloudOptions(cfg *Config) (o cloud.Options, secrets map[string]CloudSecrets
 	return o, secrets, nil
 }
 
-// Rates reads the rates of cloud.prices; nil if there are none. An error names the key.
-func (c *Config) Rates() (*reporting.Rates, error) {
-	if c.Cloud.Prices == "" {
-		return nil, nil
-	}
-	rates, err := reporting.ReadRates(c.Cloud.Prices)
-	if err != nil {
-		return nil, fmt.Errorf("cloud.prices: %w; the form of the file: docs/cloud.md#cost", err)
-	}
-	return rates, nil
-}
-
 // checkCloud refuses accounts that could not be used. Two accounts may have the same app, and so
 // the same secret.
 func (c *Config) checkCloud() error {
@@ -140,9 +124,6 @@ func (c *Config) checkCloud() error {
 			return errors.New("cloud.names: there is no account whose numbers it could name; give cloud.accounts")
 		}
 		return nil
-	}
-	if _, err := c.Rates(); err != nil {
-		return err
 	}
 	o, secrets, err := CloudOptions(c)
 	if err != nil {

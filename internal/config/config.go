@@ -70,6 +70,9 @@ type Config struct {
 	Numbers map[string]Number `yaml:"numbers" json:"numbers"`
 	// The messages that the plan of a company allows.
 	Plan Plan `yaml:"plan" json:"plan"`
+	// CSV file of your own prices of messages, with the columns market, category, currency, rate and
+	// from (docs/forecast.md#cost). Empty: nothing shows a cost.
+	Prices string `yaml:"prices,omitempty" json:"prices,omitempty"`
 	// The rules of opt-outs: recipients who are not sent to any more.
 	Suppressions Suppressions `yaml:"suppressions" json:"suppressions"`
 	// The people who got a template from an earlier run

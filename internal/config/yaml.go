@@ -199,6 +199,9 @@ func unknownKey(t *token.Token, src []byte) (what, remedy string) {
 			path, known = at, keys
 		}
 	}
+	if path == "cloud.prices" { // it was the key of an earlier version
+		return fmt.Sprintf("unknown key %q", path), "write it as prices at the top level: it is for every connection"
+	}
 	if known == nil {
 		return fmt.Sprintf("unknown key %q", path), "see `campaignd config schema` for the keys"
 	}

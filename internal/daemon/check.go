@@ -51,6 +51,9 @@ func CheckCampaign(
 	if err := numbers.CheckQuotas(ctx, q, found, time.Now()); err != nil {
 		return nil, err
 	}
+	if err := estimate(ctx, c, l, in.Definition, found, time.Now()); err != nil {
+		return nil, err
+	}
 	if err := checkForecast(ctx, c, l, known, in.Definition, found, in.Service != nil, time.Now()); err != nil {
 		return nil, err
 	}

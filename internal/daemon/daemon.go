@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/price"
 	"campaignd/campaign/sender"
 	"campaignd/internal/audience"
 	"campaignd/internal/clock"
@@ -37,7 +38,6 @@ import (
 	"campaignd/internal/tracing"
 	"campaignd/internal/webhooks"
 	"campaignd/internal/wirelog"
-	"campaignd/reporting"
 )
 
 // Daemon is one process of campaignd. Make it with New, end it with Close.
@@ -54,8 +54,8 @@ type Daemon struct {
 	limiter     limiter
 	directory   *numbers.Directory
 	quotas      *numbers.Quotas
-	rates       *reporting.Rates // nil without cloud.prices
-	holds       *holdWatch       // nil before Serve
+	rates       *price.Rates // nil without prices
+	holds       *holdWatch   // nil before Serve
 	notifier    *notify.Sender
 	changed     chan struct{}                  // an event tells that a number has changed
 	intake      *webhooks.Intake               // nil without secrets, because no event could be verified

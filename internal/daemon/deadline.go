@@ -58,7 +58,7 @@ func ForecastLaunch(
 		return f, err
 	}
 	f, err = o.foresee(ctx, cfg, i)
-	f.Assumed, f.Note = o.Assumed, "as if it were launched now"
+	f.Assumed, f.Note, f.Cost = o.Assumed, "as if it were launched now", p.Cost
 	return f, err
 }
 

@@ -14,6 +14,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/file"
 	"campaignd/campaign/launch"
+	"campaignd/campaign/price"
 	"campaignd/campaign/reception"
 	"campaignd/internal/clock"
 	"campaignd/reporting"
@@ -72,7 +73,7 @@ type Options struct {
 	Launch func(ctx context.Context, r Request) (campaign.Run, error)
 	// Missing says why no file of the campaign can be launched now, nil if it can.
 	Missing func(campaign string) error
-	Rates   *reporting.Rates // price the messages of reports; nil: there are none
+	Rates   *price.Rates // price the messages of reports; nil: there are none
 	// Page reads what the report of a run shows to people, and returns what writes it; nil: no page is
 	// written.
 	Page func(context.Context, campaign.Run, *reporting.Report) (func(io.Writer) error, error)

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/price"
 	"campaignd/campaign/reception"
 	"campaignd/internal/client/resource"
 	"campaignd/internal/clock"
-	"campaignd/reporting"
 )
 
 // Session is the access of one operator to a ledger, with a method for each request.
@@ -39,7 +39,7 @@ type Session struct {
 	// reports whether the service gave its list: without it there may be others. Nil: none is known.
 	Known func(ctx context.Context) (all []campaign.Origin, whole bool)
 	// Rates price the messages of reports; nil: there are none.
-	Rates *reporting.Rates
+	Rates *price.Rates
 	// Allowances returns what the plans allow the companies of connections; nil: none is known.
 	Allowances func(ctx context.Context, connections []string) ([]resource.Allowance, error)
 	// Service is the messaging service, for what the ledger cannot tell; nil: none is configured.

@@ -62,6 +62,7 @@ var ranks = map[string]int{
 	"internal/audience": 45,
 
 	"campaign/control":    44,
+	"campaign/price":      30,
 	"campaign/launch":     44,
 	"campaign/file":       42,
 	"campaign":            40,
