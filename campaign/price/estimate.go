@@ -132,7 +132,8 @@ func (e *Estimate) String() string {
 		if n := len(markets) - most; n > 0 {
 			markets = append(markets[:most], fmt.Sprintf("%d more", n))
 		}
-		text += fmt.Sprintf("; no rate for %s (%s)", sentence.Count(e.Unrated, e.Category+" message", e.Category+" messages"), strings.Join(markets, ", "))
+		unrated := sentence.Count(e.Unrated, e.Category+" message", e.Category+" messages")
+		text += fmt.Sprintf("; no rate for %s (%s)", unrated, strings.Join(markets, ", "))
 	}
 	return text
 }

@@ -117,7 +117,8 @@ func TestThereIsNoEstimateOfTheUnknown(t *testing.T) {
 	if got := rs.Estimate(rows, "marketing", day(9), &Past{Runs: 1}); got.Past != nil || got.Totals[0].Low != "" {
 		t.Errorf("after a run without a message: got %+v, want no lower figure", got)
 	}
-	if got := rs.Estimate(rows, "authentication", day(9), nil).String(); !strings.HasPrefix(got, "not known; no rate for 1 authentication message (DE)") {
+	got := rs.Estimate(rows, "authentication", day(9), nil).String()
+	if !strings.HasPrefix(got, "not known; no rate for 1 authentication message (DE)") {
 		t.Errorf("got %q, want that the cost is not known", got)
 	}
 }

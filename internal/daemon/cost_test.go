@@ -73,7 +73,8 @@ func TestAListIsPricedByItsMarketsAndItsCategory(t *testing.T) {
 	if err := os.WriteFile(path, []byte(rates), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := &launch.Preflight{Category: "MARKETING", Sendable: 12, Countries: []launch.CountryCount{{Country: "DE", Rows: 10}, {Country: "FR", Rows: 2}}}
+	p := &launch.Preflight{Category: "MARKETING", Sendable: 12,
+		Countries: []launch.CountryCount{{Country: "DE", Rows: 10}, {Country: "FR", Rows: 2}}}
 	now := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	if err := estimate(t.Context(), &config.Config{}, nil, &file.Definition{}, p, now); err != nil || p.Cost != nil {
 		t.Errorf("without prices: got %v and %v, want no cost", p.Cost, err)
