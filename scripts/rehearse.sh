@@ -184,7 +184,9 @@ if [ "$way" != failover ]; then
 	lose intake
 	begin serve ./campaignd serve
 fi
-./campaignd resume spring-1
+# It waits until the replayed deliveries are counted, or for the doubt window if intake was killed first.
+resumed() { ./campaignd resume spring-1 >resume.log 2>&1; }
+until_true 120 resumed
 ended() { ./campaignd runs -o json | jq -e 'all(.[]; .state == "finished")' >/dev/null; }
 until_true 300 ended
 until_true 120 quiet
