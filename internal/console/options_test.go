@@ -3,9 +3,11 @@ package console
 import (
 	"context"
 	"fmt"
+	"html"
 	"iter"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -157,6 +159,67 @@ func TestAHoldHasTheScopeAndTheTimeOfItsForm(t *testing.T) {
 		if !strings.Contains(asked, want) {
 			t.Errorf("lifting the hold of the %s: got %s, want %q", scope, asked, want)
 		}
+	}
+}
+
+// A form that names the reason of a hold lifts no hold with another one.
+func TestALiftIsOfTheReasonOfItsForm(t *testing.T) {
+	w := newWorld(t)
+	held := func() (all []string) {
+		t.Helper()
+		holds, err := w.session.Holds(t.Context(), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range holds {
+			if h.ID == "conn_1" {
+				all = append(all, h.Reason)
+			}
+		}
+		return all
+	}
+	before := held()
+	if len(before) != 1 {
+		t.Fatalf("got the holds %q of conn_1, want one", before)
+	}
+	for _, c := range []struct {
+		reason string
+		left   int
+	}{{"another_reason", 1}, {before[0], 0}} {
+		got := w.request("/console/holds/lift", "operate",
+			url.Values{"scope": {"connection"}, "id": {"conn_1"}, "reason": {c.reason}, sure: {"1"}})
+		if left := held(); got.Code != http.StatusSeeOther || len(left) != c.left {
+			t.Errorf("lifted for %s: got %d %s and the holds %q, want %d left", c.reason, got.Code, got.Body, left, c.left)
+		}
+	}
+}
+
+// The plus of a number is a space in an address unless it is written as %2B.
+func TestTheNextPageOfSuppressionsFollows(t *testing.T) {
+	w := newWorld(t)
+	var numbers []string
+	for i := range mostRows + 5 {
+		numbers = append(numbers, fmt.Sprintf("+23480399%05d", i))
+	}
+	if _, err := w.session.AddSuppressions(t.Context(), numbers, campaign.ScopeAll); err != nil {
+		t.Fatal(err)
+	}
+	first := w.request("/console/suppressions", "operate", nil).Body.String()
+	next := regexp.MustCompile(`href="(/console/suppressions\?after=[^"]*)"`).FindStringSubmatch(first)
+	if next == nil {
+		t.Fatalf("got a first page without a next one: %s", first)
+	}
+	second := w.request(html.UnescapeString(next[1]), "operate", nil)
+	seen := func(text string) (n int) {
+		for _, number := range numbers {
+			if strings.Contains(html.UnescapeString(text), number) {
+				n++
+			}
+		}
+		return n
+	}
+	if a, b := seen(first), seen(second.Body.String()); second.Code != http.StatusOK || b == 0 || a+b != len(numbers) {
+		t.Errorf("%s: got %d, with %d numbers after %d, want the rest of %d", next[1], second.Code, b, a, len(numbers))
 	}
 }
 
