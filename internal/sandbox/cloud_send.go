@@ -183,11 +183,15 @@ func (s *Sandbox) listCloudNumbers(w http.ResponseWriter, r *http.Request, c *co
 		if n.company != c {
 			continue
 		}
+		var tier any // null without one
+		if n.Tier != "" {
+			tier = n.Tier
+		}
 		display := strconv.FormatUint(n.phone, 10)
 		out = append(out, map[string]any{
 			"id": strconv.Itoa(firstNumber + n.number), "display_phone_number": "+" + display[:1] + " " + display[1:],
 			"quality_rating": n.Quality, "throughput": map[string]string{"level": n.Throughput},
-			"whatsapp_business_manager_messaging_limit": n.Tier, "is_on_biz_app": n.Coexistence, "status": strings.ToUpper(n.Status),
+			"whatsapp_business_manager_messaging_limit": tier, "is_on_biz_app": n.Coexistence, "status": strings.ToUpper(n.Status),
 		})
 	}
 	s.mu.Unlock()

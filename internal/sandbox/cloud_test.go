@@ -38,6 +38,26 @@ func cloudSandbox(t *testing.T) *sandbox.Sandbox {
 	return s
 }
 
+// A number that was never used has no tier yet, or the word for that; the platform lets its
+// portfolio reach 250 people.
+func TestTheCloudAPIListsNumbersWithoutATier(t *testing.T) {
+	s, err := sandbox.New(sandbox.Options{API: sandbox.APICloud, Connections: []sandbox.Connection{
+		{ID: "a", Phone: "+15555550100"}, {ID: "b", Phone: "+15555550101", Tier: sandbox.TierNotSet}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1/v25.0/"+sandbox.CloudAccount+"/phone_numbers", nil)
+	r.Header.Set("Authorization", "Bearer "+sandbox.DemoKey)
+	r.Header.Set("User-Agent", "test/1")
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	for _, want := range []string{`"whatsapp_business_manager_messaging_limit":null`, `"whatsapp_business_manager_messaging_limit":"TIER_NOT_SET"`} {
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("got %d %s, want %s", w.Code, w.Body, want)
+		}
+	}
+}
+
 // Every refused template has code 100 and the same message; the subcode, the title and the message
 // for the user say what is wrong (public reports of the platform's answers).
 func TestTheCloudAPISaysWhatIsWrongWithATemplate(t *testing.T) {

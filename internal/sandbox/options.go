@@ -197,7 +197,8 @@ func (o Options) validate() error {
 			bad("connections[%d]: throughput %q is not STANDARD or HIGH", i, c.Throughput)
 		}
 		if c.Tier != "" && tierLimits[c.Tier] == 0 {
-			bad("connections[%d]: tier %q is not one of TIER_50, TIER_250, TIER_1K, TIER_2K, TIER_10K, TIER_100K, TIER_UNLIMITED", i, c.Tier)
+			bad("connections[%d]: tier %q is not one of TIER_50, TIER_250, TIER_1K, TIER_2K, TIER_10K, TIER_100K, TIER_UNLIMITED, "+
+				"TIER_NOT_SET", i, c.Tier)
 		}
 	}
 	for i, t := range o.Templates {

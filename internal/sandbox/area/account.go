@@ -43,8 +43,9 @@ type Connection struct {
 	// Rate is a limit in messages per second in place of the limits of Throughput and Coexistence. 0
 	// means that these two apply.
 	Rate int `yaml:"rate"`
-	// Tier is one of TIER_50, TIER_250, TIER_1K, TIER_2K, TIER_10K, TIER_100K, TIER_UNLIMITED. GET
-	// /api/v1/numbers does not list a number without a tier.
+	// Tier is one of TIER_50, TIER_250, TIER_1K, TIER_2K, TIER_10K, TIER_100K, TIER_UNLIMITED and
+	// TIER_NOT_SET. GET /api/v1/numbers does not list a number without a tier; over the Cloud API its
+	// tier is null.
 	Tier string `yaml:"tier"`
 	// Quality is GREEN, YELLOW or RED. Default GREEN.
 	Quality string `yaml:"quality"`
