@@ -32,8 +32,9 @@ type Ledger interface {
 type Request struct {
 	Ledger  Ledger
 	Service messaging.Service
-	// Rate, Company, OptOut and Commerce are as in PreflightInput.
+	// Rate, Tier, Company, OptOut and Commerce are as in PreflightInput.
 	Rate     func(connection string) float64
+	Tier     func(connection string) int64
 	Company  func(connection string) string
 	OptOut   messaging.OptOut
 	Commerce bool
@@ -280,7 +281,7 @@ func (l Request) again(ctx context.Context, def *file.Definition, run campaign.R
 func (l Request) check(ctx context.Context, def *file.Definition, list string) (*Preflight, error) {
 	in := PreflightInput{
 		Definition: def, Source: l.Source, File: l.File, List: list, Service: l.Service, Suppressions: l.Ledger, Rejects: l.Rejects,
-		Rate: l.Rate, Company: l.Company, Commerce: l.Commerce, OptOut: l.OptOut, Offer: l.offer, Repeats: l.repeats(def),
+		Rate: l.Rate, Tier: l.Tier, Company: l.Company, Commerce: l.Commerce, OptOut: l.OptOut, Offer: l.offer, Repeats: l.repeats(def),
 		Progress: func(rows int64) { l.progress("checking", rows) },
 	}
 	checked, err := RunPreflight(ctx, in)

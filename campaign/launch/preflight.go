@@ -37,6 +37,8 @@ type PreflightInput struct {
 	// Rate returns the configured limit of a connection in messages per second, 0 for none; it may be
 	// nil.
 	Rate func(connection string) float64
+	// Tier returns the configured tier of a connection, as config.Number.Tier; it may be nil.
+	Tier func(connection string) int64
 	// Company returns the configured company of a connection, which counts for opt-outs before the one
 	// that the service tells; "" for none. It may be nil.
 	Company func(connection string) string

@@ -113,12 +113,19 @@ func (c *check) connection(id string, k messaging.Connection, n messaging.Number
 	if key := senderKey(phone); key != 0 {
 		c.p.Senders = append(c.p.Senders, key)
 	}
-	if n.TierLimit > 0 {
-		c.tiers += n.TierLimit
+	path, tier := fmt.Sprintf("connections[%d]", slices.Index(c.d.Connections, id)), n.TierLimit
+	if c.in.Tier != nil && c.in.Tier(id) != 0 {
+		tier = c.in.Tier(id)
+	} else if n.TierAssumed {
+		c.say(file.KindConnection, path,
+			fmt.Sprintf("the platform tells no tier of %s: %d people in 24 hours are counted, as for a new number", id, tier),
+			fmt.Sprintf("set numbers.%s.tier if the platform's manager shows another limit", id))
+	}
+	if tier > 0 {
+		c.tiers += tier
 	} else {
 		c.noTier = true
 	}
-	path := fmt.Sprintf("connections[%d]", slices.Index(c.d.Connections, id))
 	if !told && !configured {
 		c.say(file.KindConnection, path,
 			fmt.Sprintf("the service does not tell the throughput of %s: 80 messages per second (STANDARD) are assumed", id),

@@ -157,6 +157,8 @@ func TestPreflightComparesWithTheTemplateOfEachAccount(t *testing.T) {
 		{"quality", func(a *account) { a.numbers[0].Quality = "RED" }, file.LevelWarning, `quality of this number is low`},
 		{"tier", func(a *account) { a.numbers[0].TierLimit, a.numbers[1].TierLimit = 1, 1 }, file.LevelWarning,
 			`reach at most 2 people in 24 hours: the others wait`},
+		{"an assumed tier", func(a *account) { a.numbers[0].TierLimit, a.numbers[0].TierAssumed = 250, true }, file.LevelWarning,
+			`the platform tells no tier of conn_1: 250 people in 24 hours are counted`},
 		{"one without a tier", func(a *account) { a.numbers[0].TierLimit, a.numbers[1].TierLimit = 1, messaging.Unlimited }, "", ""},
 		{"one whose tier is not known", func(a *account) { a.numbers[0].TierLimit, a.numbers[1].TierLimit = 1, 0 }, "", ""},
 		{"not offered", func(a *account) { a.notOffered = true }, file.LevelWarning, `the service lists no templates`},

@@ -145,7 +145,7 @@ func (p *program) check(ctx context.Context, path string, f checkFlags) (_ *laun
 			}
 		}()
 	}
-	in.Rate, in.Company, in.OptOut, in.Commerce = c.Rate, c.Company, c.OptOut(), c.Commerce.Configured()
+	in.Rate, in.Tier, in.Company, in.OptOut, in.Commerce = c.Rate, c.Tier, c.Company, c.OptOut(), c.Commerce.Configured()
 	if in.List == "" {
 		if in.List = file.Beside(path, def.Recipients.File); in.List == "" {
 			return nil, command.Invalid(fmt.Errorf("%s names no list: set recipients.file, or pass --recipients FILE", path))

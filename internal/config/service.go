@@ -12,6 +12,9 @@ import (
 // Rate returns the configured limit of a connection in messages per second, and 0 for none.
 func (c *Config) Rate(connection string) float64 { return c.Numbers[connection].Rate }
 
+// Tier returns the configured tier of a connection, as Number.Tier.
+func (c *Config) Tier(connection string) int64 { return c.Numbers[connection].Tier }
+
 // Company returns the configured company of a connection, and "" for none.
 func (c *Config) Company(connection string) string { return c.Numbers[connection].Company }
 

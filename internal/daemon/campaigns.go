@@ -40,7 +40,7 @@ func (d *Daemon) checkFile(ctx context.Context, f operator.File, list string) (_
 		list, offer = made.Path, made.Offer()
 	}
 	in := launch.PreflightInput{Definition: f.Definition, Source: f.Source, File: f.Path, Examples: manyExamples,
-		Rate: d.cfg.Rate, Company: d.cfg.Company, OptOut: d.cfg.OptOut(), Commerce: d.cfg.Commerce.Configured(), Offer: offer,
+		Rate: d.cfg.Rate, Tier: d.cfg.Tier, Company: d.cfg.Company, OptOut: d.cfg.OptOut(), Commerce: d.cfg.Commerce.Configured(), Offer: offer,
 		Suppressions: d.ledger, Reached: d.ledger, List: cmp.Or(list, file.Beside(f.Path, f.Definition.Recipients.File))}
 	if in.List == "" {
 		return nil, &file.Error{Findings: []file.Finding{{Level: file.LevelError,

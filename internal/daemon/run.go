@@ -89,7 +89,8 @@ func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, erro
 		Ledger: d.ledger, Service: d.client, File: o.File, List: o.List, New: o.New, Command: o.Command,
 		LeaveOutSent: o.LeaveOutSent, SendAgain: o.SendAgain, SentWithin: d.cfg.SentBefore.Within.Std(),
 		Checked: d.checkLaunch(ctx, o.File, byCommand, o.Checked), Scheduled: scheduledToo(ctx, d.ledger, d.cfg.Campaigns),
-		Beside: o.Beside, Rate: d.cfg.Rate, Company: d.cfg.Company, OptOut: d.cfg.OptOut(), Commerce: d.cfg.Commerce.Configured(),
+		Beside: o.Beside, Rate: d.cfg.Rate, Tier: d.cfg.Tier, Company: d.cfg.Company,
+		OptOut: d.cfg.OptOut(), Commerce: d.cfg.Commerce.Configured(),
 		Owner: d.owner, By: operator.LocalUser(), Lease: time.Duration(d.cfg.Sending.Lease),
 		Progress: func(phase string, rows int64) { o.Progress(Progress{Phase: phase, Done: rows}) },
 	}

@@ -2,9 +2,12 @@ package doctor
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"campaignd/internal/config"
+	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/cloud"
 	"campaignd/internal/sentence"
 )
@@ -34,7 +37,33 @@ func checkCloud(ctx context.Context, cfg *config.Config) []Check {
 	}
 	checks := []Check{good(name, "%s answered, and has %s in %s; it offers no replay of events and no bill", cfg.Cloud.BaseURL,
 		sentence.Count(int64(len(connections)), "number", "numbers"), sentence.Count(int64(len(cfg.Cloud.Accounts)), "account", "accounts"))}
-	return append(checks, versionCheck(cfg.Cloud.Version, time.Now()))
+	checks = append(checks, versionCheck(cfg.Cloud.Version, time.Now()))
+	numbers, err := client.Numbers(ctx) // as they were just listed
+	if err != nil {
+		return append(checks, fail("cloud tier", "check cloud.accounts: the id, the token and its permissions", err))
+	}
+	return append(checks, tierCheck(numbers, cfg.Tier)...)
+}
+
+// tierCheck names the numbers for which the platform tells no tier, and for which none is
+// configured.
+func tierCheck(numbers []messaging.Number, configured func(connection string) int64) []Check {
+	var without []string
+	for _, n := range numbers {
+		if n.TierAssumed && configured(n.ConnectionID) == 0 {
+			without = append(without, n.ConnectionID)
+		}
+	}
+	if len(without) == 0 {
+		return nil
+	}
+	const most = 5
+	named := strings.Join(without[:min(len(without), most)], ", ")
+	if len(without) > most {
+		named += fmt.Sprintf(" and %d more", len(without)-most)
+	}
+	return []Check{warn("cloud tier", "set numbers.CONNECTION.tier if the platform's manager shows another limit",
+		"the platform tells no tier of %s: 250 people in 24 hours are counted, as for a new number", named)}
 }
 
 // versionCheck tells when the pinned version of the Cloud API ends.

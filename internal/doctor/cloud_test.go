@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"campaignd/internal/messaging"
 	"campaignd/internal/messaging/cloud"
 )
 
@@ -23,5 +24,19 @@ func TestTheEndOfAVersionIsToldInTime(t *testing.T) {
 	}
 	if got := versionCheck("v26.0", end); got.Health != HealthOK || !strings.Contains(got.Detail, "not announced") {
 		t.Errorf("a version without an announced end: got %+v, want ok", got)
+	}
+}
+
+// A number for which the platform tells no tier is named, unless a tier is configured.
+func TestANumberWithoutATierIsNamed(t *testing.T) {
+	numbers := []messaging.Number{{ConnectionID: "main", TierLimit: 250, TierAssumed: true}, {ConnectionID: "told", TierLimit: 2000},
+		{ConnectionID: "own", TierLimit: 250, TierAssumed: true}}
+	configured := func(id string) int64 { return map[string]int64{"own": 2000}[id] }
+	got := tierCheck(numbers, configured)
+	if len(got) != 1 || got[0].Health != HealthWarn || !strings.Contains(got[0].Detail, "no tier of main: 250 people in 24 hours") {
+		t.Errorf("got %+v, want one warning that names main and 250 people", got)
+	}
+	if got := tierCheck(numbers[1:], configured); len(got) != 0 {
+		t.Errorf("all told or configured: got %+v, want nothing", got)
 	}
 }

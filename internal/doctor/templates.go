@@ -37,7 +37,7 @@ func checkTemplates(ctx context.Context, cfg *config.Config, files []operator.Fi
 			continue
 		}
 		found, err := launch.CheckService(ctx, launch.PreflightInput{Definition: f.Definition, File: f.Path, Service: s,
-			Rate: cfg.Rate, Company: cfg.Company, OptOut: cfg.OptOut()})
+			Rate: cfg.Rate, Tier: cfg.Tier, Company: cfg.Company, OptOut: cfg.OptOut()})
 		if err != nil {
 			checks = append(checks, unchecked(name, "look again when the service answers", "%s: %s", f.Path, messaging.ScrubError(err, 300)))
 			continue

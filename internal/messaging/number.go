@@ -20,6 +20,8 @@ type Number struct {
 	Tier string
 	// TierLimit is the number of unique recipients in a rolling 24 hours, Unlimited, or 0 if unknown.
 	TierLimit int64
+	// TierAssumed means that the service told no tier, and that TierLimit is that of a new number.
+	TierAssumed bool
 	// Level is STANDARD, HIGH or another word of the service; "" if it tells a rate or nothing.
 	Level string
 	// Throughput is in messages per second, inbound and outbound together; 0 if unknown.

@@ -22,6 +22,10 @@ const (
 	throughputCoexistence = 20
 )
 
+// newTier is how many people a portfolio may reach in 24 hours before the platform raises its tier.
+// A number without a tier counts with it (docs/limits.md#tier).
+const newTier = 250
+
 // numberFields are asked for, because the platform shows few fields unasked
 // (docs/cloud.md#numbers).
 const numberFields = "id,display_phone_number,quality_rating,throughput,whatsapp_business_manager_messaging_limit,is_on_biz_app,status"
@@ -118,7 +122,28 @@ func (c *Client) numbersReader(account *Account) func([]rawjson.Value) ([]*line,
 			}
 			of = append(of, l)
 		}
+		assumeTiers(of)
 		return of, nil
+	}
+}
+
+// assumeTiers gives the numbers of an account for which the platform tells no tier the tier of
+// their account, as far as another number tells it: the numbers of a portfolio share it. Otherwise
+// they have the tier of a new number, because nobody would be counted without one.
+func assumeTiers(of []*line) {
+	shared, told := int64(0), false
+	for _, l := range of {
+		if n := l.number.TierLimit; n == messaging.Unlimited || n > shared && shared != messaging.Unlimited {
+			shared, told = n, true
+		}
+	}
+	for _, l := range of {
+		if n := &l.number; n.TierLimit == 0 {
+			n.TierLimit, n.TierAssumed = newTier, !told
+			if told {
+				n.TierLimit = shared
+			}
+		}
 	}
 }
 
