@@ -3,6 +3,9 @@ package sandbox
 import (
 	"campaignd/internal/sandbox/area"
 	"cmp"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"net/http"
 	"regexp"
@@ -46,9 +49,15 @@ var cloudVersion = regexp.MustCompile(`^/v[1-9][0-9]?\.0/`)
 func (s *Sandbox) serveCloud(w http.ResponseWriter, r *http.Request) {
 	out := &cloudWriter{w: w}
 	defer out.end()
-	key := s.keys[strings.TrimPrefix(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), "OAuth ")]
+	token := strings.TrimPrefix(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), "OAuth ")
+	key := s.keys[token]
 	if key == nil {
 		refuse(out, platformStatus(401, 190, "Invalid OAuth access token - Cannot parse access token"))
+		return
+	}
+	if prose := s.refusedProof(r.URL.Query().Get("appsecret_proof"), token); prose != "" {
+		writeRaw(out, http.StatusBadRequest, "application/json", mustJSON(map[string]any{"error": map[string]any{
+			"message": prose, "type": "GraphMethodException", "code": 100, "fbtrace_id": out.Header().Get("X-Request-Id")}}))
 		return
 	}
 	if s.serveCloudTemplates(out, r, key) {
@@ -81,6 +90,25 @@ func (s *Sandbox) serveCloud(w http.ResponseWriter, r *http.Request) {
 			"' does not exist, cannot be loaded due to missing permissions, or does not support this operation")
 		refuse(out, ref)
 	}
+}
+
+// refusedProof is what the platform says of the proof of a call: the hex HMAC-SHA256 of the access
+// token with the app's secret (https://developers.facebook.com/docs/graph-api/guides/secure-requests,
+// 2026). "" if nothing is wrong. Both sentences have the code 100 and the type GraphMethodException
+// (https://github.com/Yoctol/bottender/issues/271 and other public reports).
+func (s *Sandbox) refusedProof(proof, token string) string {
+	if proof == "" {
+		if s.opt.RequireAppSecret {
+			return "API calls from the server require an appsecret_proof argument"
+		}
+		return ""
+	}
+	mac := hmac.New(sha256.New, []byte(s.opt.WebhookSecret))
+	mac.Write([]byte(token))
+	if !hmac.Equal([]byte(hex.EncodeToString(mac.Sum(nil))), []byte(proof)) {
+		return "Invalid appsecret_proof provided in the API argument"
+	}
+	return ""
 }
 
 // cloudAreas are the names that Faults.Away has for the edges.

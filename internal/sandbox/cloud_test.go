@@ -59,6 +59,32 @@ func TestTheCloudAPIListsNumbersWithoutATier(t *testing.T) {
 	}
 }
 
+// An app may require the proof of its secret with every call. A wrong one is refused by any app.
+func TestTheCloudAPIChecksTheProofOfTheSecret(t *testing.T) {
+	// echo -n sandbox-key | openssl dgst -sha256 -hmac sandbox-app-secret
+	const right = "82c66a6e9ed8f89c5dd2c280c4c46191839234cb94ae5715442537dea8d9bf6a"
+	for _, tt := range []struct {
+		required bool
+		proof    string
+		want     string
+	}{
+		{false, "", ""}, {false, right, ""}, {true, right, ""},
+		{true, "", "API calls from the server require an appsecret_proof argument"},
+		{false, strings.Repeat("0", 64), "Invalid appsecret_proof provided in the API argument"},
+		{true, right[:63], "Invalid appsecret_proof provided in the API argument"},
+	} {
+		s, err := sandbox.New(sandbox.Options{API: sandbox.APICloud, RequireAppSecret: tt.required})
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, e := cloudAnswer(t, s, http.MethodGet, "/phone_numbers?appsecret_proof="+tt.proof, "")
+		if tt.want == "" && status != http.StatusOK || tt.want != "" && (status != http.StatusBadRequest || e["code"] != 100.0 ||
+			e["type"] != "GraphMethodException" || e["message"] != tt.want) {
+			t.Errorf("required %v, proof %q: got %d %v, want %q", tt.required, tt.proof, status, e, tt.want)
+		}
+	}
+}
+
 // Every refused template has code 100 and the same message; the subcode, the title and the message
 // for the user say what is wrong (public reports of the platform's answers).
 func TestTheCloudAPISaysWhatIsWrongWithATemplate(t *testing.T) {

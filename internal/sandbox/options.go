@@ -85,6 +85,9 @@ type Options struct {
 
 	// AllowBots accepts the default agents of scripting libraries instead of refusing them with 1010.
 	AllowBots bool `yaml:"allow_bots"`
+	// RequireAppSecret refuses calls of the Cloud API without appsecret_proof, as an app does whose
+	// dashboard says so. A wrong proof is always refused.
+	RequireAppSecret bool `yaml:"require_app_secret"`
 	// RequireHTTPS answers plain http with 301. A request with X-Forwarded-Proto: http always gets
 	// 301.
 	RequireHTTPS bool `yaml:"require_https"`
