@@ -171,6 +171,8 @@ func holdEnd(h campaign.Hold) string {
 			"; raise the allowance of the plan at the service, and " + command + " ends it then"
 	case !h.Until.IsZero():
 		return "it ends at " + sentence.Instant(h.Until) + "; " + command + " ends it earlier"
+	case h.Manual && h.Source != campaign.HoldByOperator && slices.Contains(messaging.TokenCodes, h.Reason):
+		return remedyOf(h.Reason) + " ends it, and so does a restart of campaignd; " + command + " ends it earlier"
 	case h.Manual, h.Source == campaign.HoldByOperator:
 		return "only an operator ends it: " + command
 	}
@@ -182,6 +184,14 @@ func holdEnd(h campaign.Hold) string {
 		event += ", or over the Cloud API another token in the account's token_file,"
 	}
 	return event + " ends it; " + command + " ends it earlier"
+}
+
+// remedyOf names the file of the Cloud API's account that another secret goes into.
+func remedyOf(code string) string {
+	if code == messaging.AppSecretRefused {
+		return "another secret in app_secret_file of its account, or another token in token_file,"
+	}
+	return "another token in token_file of its account"
 }
 
 // liftCommand is the command that ends the hold.

@@ -109,8 +109,8 @@ func CloudOptions(cfg *Config) (o cloud.Options, secrets map[string]CloudSecrets
 			return o, nil, err
 		}
 		secrets[a.ID] = s
-		o.Accounts = append(o.Accounts, cloud.Account{ID: a.ID, Token: s.Token, App: a.AppID, Portfolio: a.Portfolio,
-			MarketingAPI: a.MarketingAPI})
+		o.Accounts = append(o.Accounts, cloud.Account{ID: a.ID, Token: s.Token, AppSecret: s.App, App: a.AppID,
+			Portfolio: a.Portfolio, MarketingAPI: a.MarketingAPI})
 	}
 	return o, secrets, nil
 }

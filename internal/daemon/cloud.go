@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -126,18 +127,18 @@ func (d *Daemon) renewCloud(c *config.Config) {
 		return
 	}
 	for _, a := range o.Accounts {
-		if changed, err := d.client.Cloud.SetToken(a.ID, a.Token); err != nil {
-			d.log.Warn("the new token of an account is not used", "account", a.ID, "err", err)
+		if changed, err := d.client.Cloud.SetSecrets(a.ID, a.Token, a.AppSecret); err != nil {
+			d.log.Warn("the new secrets of an account are not used", "account", a.ID, "err", err)
 		} else if changed {
-			d.log.Info("the token of an account was read again", "account", a.ID)
-			d.liftTokenHolds("a new token of account "+a.ID, func(account string) bool { return account == a.ID })
+			d.log.Info("the token or the app secret of an account was read again", "account", a.ID)
+			d.liftTokenHolds("another token or app secret of account "+a.ID, func(account string) bool { return account == a.ID })
 		}
 	}
 }
 
-// liftTokenHolds ends the holds of the numbers of these accounts that another token may mend: the
-// platform has no event that would. It is called when a token has changed, and at the start,
-// because it may have changed while no process ran. If the token is no better, the next refusal
+// liftTokenHolds ends the holds of these accounts and of their numbers that another token or app
+// secret may mend: the platform has no event that would. It is called when one has changed, and at
+// the start, because it may have changed while no process ran. If it is no better, the next refusal
 // begins the hold again, and its row stays queued. who is named in the history.
 func (d *Daemon) liftTokenHolds(who string, renewed func(account string) bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -145,10 +146,16 @@ func (d *Daemon) liftTokenHolds(who string, renewed func(account string) bool) {
 	holds, err := d.ledger.Holds(ctx, false)
 	var lifts []campaign.Lift
 	for _, h := range holds {
-		if h.Scope != campaign.HoldConnection || h.Manual || !slices.Contains(messaging.TokenCodes, h.Reason) {
+		if h.Source == campaign.HoldByOperator || !slices.Contains(messaging.TokenCodes, h.Reason) {
 			continue
 		}
-		if account := d.client.Cloud.Owner(h.ID); account != "" && renewed(account) {
+		account := d.client.Cloud.Owner(h.ID)
+		if h.Scope == campaign.HoldAccount { // of a connection whose account was not known yet, its own id
+			account = cmp.Or(account, h.ID)
+		} else if h.Scope != campaign.HoldConnection {
+			continue
+		}
+		if account != "" && renewed(account) {
 			lifts = append(lifts, campaign.Lift{Scope: h.Scope, ID: h.ID, Reason: h.Reason, At: time.Now(),
 				By: campaign.HoldByOperator, Who: who})
 		}
@@ -158,10 +165,10 @@ func (d *Daemon) liftTokenHolds(who string, renewed func(account string) bool) {
 		ended, err = d.ledger.LiftHolds(ctx, lifts)
 	}
 	for _, h := range ended {
-		d.log.Info("a hold was lifted because the token was read again", "connection", h.ID, "code", h.Reason)
+		d.log.Info("a hold was lifted because the secrets were read again", string(h.Scope), h.ID, "code", h.Reason)
 	}
 	if err != nil {
-		d.log.Warn("the holds that a new token may end stay: `campaignd holds lift` ends them", "err", err)
+		d.log.Warn("the holds that a new token or app secret may end stay: `campaignd holds lift` ends them", "err", err)
 	}
 }
 

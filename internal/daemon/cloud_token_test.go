@@ -10,6 +10,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/config"
+	"campaignd/internal/messaging"
 	"campaignd/internal/sandbox"
 )
 
@@ -17,7 +18,7 @@ import (
 // account ends the holds of its numbers that it may mend, at once and at the next start, and no
 // others.
 func TestAnotherTokenEndsTheHoldsItMayMend(t *testing.T) {
-	s, err := sandbox.New(sandbox.Options{API: sandbox.APICloud})
+	s, err := sandbox.New(sandbox.Options{API: sandbox.APICloud, WebhookSecret: "a-long-app-secret-1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,6 +102,16 @@ ledger: sqlite:`+filepath.Join(dir, "c.db"))
 	write("token", "another-token")
 	again()
 	want("another token", kept...)
+	proof := hold(campaign.HoldAccount, sandbox.CloudAccount, messaging.AppSecretRefused, campaign.HoldByRefusal)
+	proof.Manual = true
+	add(proof)
+	again()
+	want("the same secret", sandbox.CloudAccount+" 100/appsecret_proof", sandbox.CloudAccount+" 131042", second+" 190", "another 190",
+		"main 131037")
+	write("app", "a-long-app-secret-2")
+	again()
+	want("another secret of the app", kept...)
+	write("app", "a-long-app-secret-1")
 	add(hold(campaign.HoldConnection, "main", "200", campaign.HoldByRefusal))
 	if err := d.Close(); err != nil {
 		t.Fatal(err)

@@ -168,6 +168,9 @@ func (r *Reading) named(e *Error, b refusalBody) string {
 func (e *Error) row(b refusalBody) row {
 	if b.code {
 		sub := fmt.Sprintf("%d/%d", e.Platform, e.Subcode)
+		if e.Platform == 100 && strings.Contains(e.Message, "appsecret_proof") {
+			sub = AppSecretRefused
+		}
 		if r, ok := subcodeRows[sub]; ok {
 			e.reason = sub
 			return r

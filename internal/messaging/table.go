@@ -169,6 +169,8 @@ var platformRows = map[int]row{
 
 // subcodeRows has the codes whose meaning depends on error_subcode, as CODE/SUBCODE. Read only.
 var subcodeRows = map[string]row{
+	AppSecretRefused: byOperator(holdAccount(0,
+		"the app's secret is missing or not that of the token's app: the platform refuses appsecret_proof")),
 	"100/33": byOperator(holdConnection(0, "the number's id does not exist, or the token may not use it")),
 }
 
@@ -300,9 +302,14 @@ func rowOf(code string) row {
 // EndOf returns what ends the hold of a code, which has one of the forms of Sentence.
 func EndOf(code string) EndedBy { return rowOf(code).EndedBy }
 
-// TokenCodes are the codes of the platform that another access token may mend: it is invalid or has
-// expired, or it lacks a permission (docs/cloud.md#errors).
-var TokenCodes = []string{"0", "3", "10", "190", "200"}
+// AppSecretRefused is the code of a call that has no proof of the app's secret, or a wrong one. The
+// platform gives it the code of any wrong parameter (100), and no subcode.
+const AppSecretRefused = "100/appsecret_proof"
+
+// TokenCodes are the codes of the platform that another access token or app secret may mend: the
+// token is invalid or has expired, it lacks a permission, or the secret is of another app
+// (docs/cloud.md#errors).
+var TokenCodes = []string{"0", "3", "10", "190", "200", AppSecretRefused}
 
 // Failure is what a failed status means beyond its own delivery. It has no Action, because a
 // message that failed is never sent again.

@@ -112,6 +112,10 @@ func TestTheOrderOfADecision(t *testing.T) {
 		{"an unknown 400", 400, `{"error":"bad_request"}`, NotSent, RefuseForNow, HoldPayload},
 		{"an unknown code of the platform", 400, `{"error":{"code":131061}}`, NotSent, RefuseForNow, HoldPayload},
 		{"a code with a known subcode", 400, `{"error":{"code":100,"error_subcode":33}}`, NotSent, RetryLater, HoldConnection},
+		{"a wrong proof of the app's secret", 400, `{"error":{"message":"Invalid appsecret_proof provided in the API argument",` +
+			`"type":"GraphMethodException","code":100}}`, NotSent, RetryLater, HoldAccount},
+		{"no proof of the app's secret", 400, `{"error":{"message":"API calls from the server require an appsecret_proof argument",` +
+			`"type":"GraphMethodException","code":100}}`, NotSent, RetryLater, HoldAccount},
 		{"a code with another subcode", 400, `{"error":{"code":100,"error_subcode":34}}`, NotSent, Refuse, HoldPayload},
 		{"an unknown 402", 402, `{"error":"subscription_ended"}`, NotSent, RetryLater, HoldCompany},
 		{"an unknown 403", 403, `{"error":"forbidden"}`, NotSent, RetryUnknown, 0},

@@ -59,17 +59,15 @@ func (p *portfolio) reach(to uint64, now int64, limit int) bool {
 	return true
 }
 
-// TierNotSet is the tier that the platform tells of a number that was never used
-// (https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/phone_number_quality_update,
-// November 2025). Other numbers have null, or no such field.
+// TierNotSet is the tier that the platform tells of a number that was never used (its page of the
+// event phone_number_quality_update, November 2025; docs/cloud.md#numbers). Other numbers have null,
+// or no such field.
 const TierNotSet = "TIER_NOT_SET"
 
 // tierLimits are the numbers of recipients of the tiers, the old ones and the new ones
 // (docs/limits.md#tier).
 //
-// A portfolio begins with 250
-// (https://developers.facebook.com/documentation/business-messaging/whatsapp/messaging-limits, read
-// in 2026).
+// A portfolio begins with 250 (docs/limits.md#tier).
 var tierLimits = map[string]int{
 	"TIER_50": 50, "TIER_250": 250, TierNotSet: 250, "": 250,
 	"TIER_1K": 1_000, "TIER_2K": 2_000,

@@ -2,6 +2,9 @@ package cloud
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -30,9 +33,25 @@ type Client struct {
 
 	mu     sync.RWMutex
 	owners owners
-	lines  map[string]*line            // by connection id; nil before the first listing
-	tokens map[string]messaging.Secret // by account id
-	failed map[string]failure          // by question.turn
+	lines  map[string]*line   // by connection id; nil before the first listing
+	access map[string]access  // by account id
+	failed map[string]failure // by question.turn
+}
+
+// access is what the requests of an account show.
+type access struct {
+	token messaging.Secret
+	proof string // appsecret_proof; "" without the secret of the app
+}
+
+func accessOf(token, app messaging.Secret) access {
+	a := access{token: token}
+	if !app.IsZero() {
+		mac := hmac.New(sha256.New, []byte(app.Reveal()))
+		mac.Write([]byte(token.Reveal()))
+		a.proof = hex.EncodeToString(mac.Sum(nil))
+	}
+	return a
 }
 
 // line is what is known of one number.
@@ -56,7 +75,7 @@ func New(o Options) (*Client, error) {
 	c := &Client{
 		exchange: messaging.NewExchange(messaging.ExchangeOptions{Base: base, Timeout: o.Timeout, MaxInFlight: o.MaxInFlight,
 			IdleTimeout: idleTimeout, Dial: o.Dial, Transport: o.Transport}),
-		o: o, base: *base, named: map[string]string{}, tokens: map[string]messaging.Secret{},
+		o: o, base: *base, named: map[string]string{}, access: map[string]access{},
 		shelf: Unshared{}, failed: map[string]failure{},
 		numbers:   listings[[]*line]{asking: make(chan struct{}, 1)},
 		layouts:   listings[[]messaging.TemplateRecord]{asking: make(chan struct{}, 1)},
@@ -70,7 +89,7 @@ func New(o Options) (*Client, error) {
 	}
 	slices.Sort(c.owners.connections)
 	for i := range o.Accounts {
-		c.tokens[o.Accounts[i].ID] = o.Accounts[i].Token
+		c.access[o.Accounts[i].ID] = accessOf(o.Accounts[i].Token, o.Accounts[i].AppSecret)
 	}
 	return c, nil
 }
@@ -79,21 +98,22 @@ func New(o Options) (*Client, error) {
 // use the client.
 func (c *Client) Share(s Shelf) { c.shelf = s }
 
-// SetToken replaces the token of an account for the requests that begin from now on. It reports
-// whether the token is another one.
-func (c *Client) SetToken(account string, token messaging.Secret) (changed bool, err error) {
+// SetSecrets replaces the token and the app's secret of an account for the requests that begin from
+// now on. It reports whether one of them is another one.
+func (c *Client) SetSecrets(account string, token, app messaging.Secret) (changed bool, err error) {
 	if token.IsZero() || !messaging.Visible(token.Reveal()) {
 		return false, fmt.Errorf("account %s: the token is empty or holds a character that no token has", account)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	before, ok := c.tokens[account]
+	before, ok := c.access[account]
 	if !ok {
 		return false, fmt.Errorf("account %s: it is not one that this process began with", account)
 	}
-	c.tokens[account] = token
+	now := accessOf(token, app)
+	c.access[account] = now
 	clear(c.failed)
-	return before.Reveal() != token.Reveal(), nil
+	return before.token.Reveal() != token.Reveal() || before.proof != now.proof, nil
 }
 
 // String returns the name of the host. It never shows a token.
@@ -111,22 +131,31 @@ func (c *Client) Clock() (time.Time, bool) { return c.exchange.Clock() }
 // Warm makes a connection for messages if there is none. It blocks for at most Options.Timeout.
 func (c *Client) Warm(ctx context.Context) error { return c.exchange.Warm(ctx) }
 
-// token is the token of an account.
-func (c *Client) token(account string) messaging.Secret {
+// accessTo is what the requests of an account show now.
+func (c *Client) accessTo(account string) access {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return c.tokens[account]
+	return c.access[account]
 }
 
-// request returns a request without a body to /VERSION/path.
+// request returns a request without a body to /VERSION/path. Each has the proof of the app's
+// secret, which an app may require (docs/cloud.md#connecting).
 func (c *Client) request(ctx context.Context, account, method, path string, query url.Values) *http.Request {
+	return c.requestOf(ctx, account, method, path, query.Encode())
+}
+
+func (c *Client) requestOf(ctx context.Context, account, method, path, query string) *http.Request {
+	shown := c.accessTo(account)
+	if shown.proof != "" {
+		query = strings.TrimPrefix(query+"&appsecret_proof="+shown.proof, "&")
+	}
 	u := c.base
-	u.Path, u.RawQuery = "/"+c.o.Version+"/"+path, query.Encode()
+	u.Path, u.RawQuery = "/"+c.o.Version+"/"+path, query
 	r := &http.Request{
 		Method: method, URL: &u, Host: u.Host,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{
-			"Authorization": {"Bearer " + c.token(account).Reveal()},
+			"Authorization": {"Bearer " + shown.token.Reveal()},
 			"User-Agent":    {c.o.UserAgent},
 			"Accept":        {"application/json"},
 		},
@@ -158,7 +187,7 @@ func (c *Client) call(ctx context.Context, timeout time.Duration, account string
 // refused classifies an answer outside 2xx.
 func (c *Client) refused(a *messaging.Answer, account string) *messaging.Error {
 	reading := messaging.Reading{CodeDecides: true, IDs: c.ids()}
-	return reading.Refusal(a, c.token(account))
+	return reading.Refusal(a, c.accessTo(account).token)
 }
 
 // ids are the ids of the accounts, their apps and the numbers, which an operator has to recognise.

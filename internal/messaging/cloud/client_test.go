@@ -201,31 +201,40 @@ func TestOptionsAreRefusedByName(t *testing.T) {
 	}
 }
 
-func TestARenewedTokenIsUsed(t *testing.T) {
+func TestRenewedSecretsAreUsed(t *testing.T) {
 	var got []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		got = append(got, r.Header.Get("Authorization"))
+		got = append(got, r.Header.Get("Authorization")+" "+r.URL.Query().Get("appsecret_proof"))
 		fmt.Fprint(w, `{"success":true}`)
 	}))
 	defer server.Close()
-	c, err := New(Options{BaseURL: server.URL, Accounts: []Account{{ID: "1", Token: messaging.NewSecret("old")}}})
+	c, err := New(Options{BaseURL: server.URL, Accounts: []Account{{ID: "1", Token: messaging.NewSecret("old"), AppSecret: messaging.NewSecret("a")}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	for _, token := range []string{"old", "new"} {
-		changed, err := c.SetToken("1", messaging.NewSecret(token))
-		if err != nil || changed != (token == "new") {
-			t.Errorf("%s: got changed %v, %v", token, changed, err)
+	for _, tt := range []struct {
+		token, app string
+		changed    bool
+	}{{"old", "a", false}, {"new", "a", true}, {"new", "b", true}, {"new", "b", false}} {
+		changed, err := c.SetSecrets("1", messaging.NewSecret(tt.token), messaging.NewSecret(tt.app))
+		if err != nil || changed != tt.changed {
+			t.Errorf("%s, %s: got changed %v, %v; want %v", tt.token, tt.app, changed, err, tt.changed)
 		}
 		if _, err := c.Subscribe(t.Context()); err != nil {
 			t.Error(err)
 		}
 	}
-	if want := []string{"Bearer old", "Bearer new"}; !reflect.DeepEqual(got, want) {
+	// echo -n TOKEN | openssl dgst -sha256 -hmac SECRET
+	want := []string{
+		"Bearer old b9e5afcf1d2dc6a6e74e759bb70d441fd8e10ee269135554ab43e62177a2d8ee",
+		"Bearer new 0560747d4fd7617df3591ff86749093a8e65f72ee984e4b0f856c70894d0e73f",
+		"Bearer new 86337c2007f43d7cef88d307e549659a191d5a56040aa71563c792e4e9d05c2f",
+		"Bearer new 86337c2007f43d7cef88d307e549659a191d5a56040aa71563c792e4e9d05c2f"}
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	if _, err := c.SetToken("2", messaging.NewSecret("x")); err == nil {
+	if _, err := c.SetSecrets("2", messaging.NewSecret("x"), messaging.Secret{}); err == nil {
 		t.Error("got no error for an account that is not there, want one")
 	}
 }

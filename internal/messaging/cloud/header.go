@@ -87,8 +87,7 @@ func (c *Client) uploadFrom(ctx context.Context, account, session string, r io.R
 // word OAuth before the token.
 func (c *Client) session(ctx context.Context, account, method, id string) *http.Request {
 	path, query, _ := strings.Cut(id, "?")
-	req := c.request(ctx, account, method, path, nil)
-	req.URL.RawQuery = query
-	req.Header.Set("Authorization", "OAuth "+c.token(account).Reveal())
+	req := c.requestOf(ctx, account, method, path, query)
+	req.Header.Set("Authorization", "OAuth"+strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer"))
 	return req
 }

@@ -22,7 +22,7 @@ const timeout = 5 * time.Second
 func world(t *testing.T, api string, change func(*sandbox.Options)) (*Set, *sandbox.Sandbox) {
 	t.Helper()
 	o := sandbox.Demo()
-	o.API, o.Statuses.Off = api, true
+	o.API, o.Statuses.Off, o.RequireAppSecret = api, true, true
 	if change != nil {
 		change(&o)
 	}
@@ -35,7 +35,8 @@ func world(t *testing.T, api string, change func(*sandbox.Options)) (*Set, *sand
 	set := &Set{}
 	if api == sandbox.APICloud {
 		set.Cloud, err = cloud.New(cloud.Options{BaseURL: server.URL, Timeout: timeout, Names: map[string]string{"conn_1": "300000000000001"},
-			Accounts: []cloud.Account{{ID: sandbox.CloudAccount, App: sandbox.CloudApp, Token: messaging.NewSecret(sandbox.DemoKey)}}})
+			Accounts: []cloud.Account{{ID: sandbox.CloudAccount, App: sandbox.CloudApp, Token: messaging.NewSecret(sandbox.DemoKey),
+				AppSecret: messaging.NewSecret(sandbox.CloudAppSecret)}}})
 	} else {
 		set.Service, err = service.New(service.Options{BaseURL: server.URL, Timeout: timeout, APIKey: messaging.NewSecret(sandbox.DemoKey)})
 	}
