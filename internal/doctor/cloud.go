@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -33,7 +34,11 @@ func checkCloud(ctx context.Context, cfg *config.Config) []Check {
 	defer client.Close()
 	connections, err := client.Connections(ctx)
 	if err != nil {
-		return []Check{fail(name, "check cloud.accounts: the id, the token and its permissions", err)}
+		remedy := "check cloud.accounts: the id, the token and its permissions"
+		if e, ok := errors.AsType[*messaging.Error](err); ok && e.Reason() == messaging.AppSecretRefused {
+			remedy = "write the secret of the app that made the token into app_secret_file of the account"
+		}
+		return []Check{fail(name, remedy, err)}
 	}
 	checks := []Check{good(name, "%s answered, and has %s in %s; it offers no replay of events and no bill", cfg.Cloud.BaseURL,
 		sentence.Count(int64(len(connections)), "number", "numbers"), sentence.Count(int64(len(cfg.Cloud.Accounts)), "account", "accounts"))}

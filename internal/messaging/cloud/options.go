@@ -55,8 +55,8 @@ type Account struct {
 	ID string
 	// Token is the access token of a system user of the account.
 	Token messaging.Secret
-	// AppSecret is the secret of the app that the token is of. Every call then proves that it is known.
-	// Default: no call does.
+	// AppSecret is the secret of the app that the token is of. Every call then proves it. Default: no
+	// call does.
 	AppSecret messaging.Secret
 	// Portfolio is shared by the accounts of one business, which share one tier. Default: the account
 	// is its own.
