@@ -76,7 +76,17 @@ func RefusalHold(e *messaging.Error, o Origin, posted, now time.Time) (Hold, boo
 	}
 	h.Reason, h.Detail, h.Source, h.Since = e.Reason(), e.Error(), HoldByRefusal, posted
 	h.setEnd(by, now, e.Wait)
+	if h.overPlatform(o); o.Platform && messaging.Tried(h.Reason) {
+		h.Manual, h.Until = false, now.Add(triedFirst)
+	}
 	return h, true
+}
+
+// overPlatform notes that the platform itself has no event that ends the hold of a connection.
+func (h *Hold) overPlatform(o Origin) {
+	if o.Platform && h.Scope == HoldConnection && h.Until.IsZero() {
+		h.Manual = true
+	}
 }
 
 // FailureHold returns the hold that a failed status begins; false: it begins none. o is the origin
@@ -94,6 +104,7 @@ func FailureHold(code int, o Origin, accepted, at time.Time) (Hold, bool) {
 		h.Since = accepted
 	}
 	h.setEnd(f.EndedBy, at, f.Wait)
+	h.overPlatform(o)
 	return h, true
 }
 
@@ -172,10 +183,18 @@ func (h Hold) EndsBefore(other Hold) bool {
 	return !h.Until.IsZero() && (other.Until.IsZero() || h.Until.Before(other.Until))
 }
 
-// Probing reports whether the hold is a half-open breaker: its rest is over, and no answer has
-// closed it yet. Its connection may have a few requests under way, no more.
+// Probing reports whether the hold is a half-open breaker, or one that is tried: its rest is over,
+// and no answer has closed it yet. A breaker's connection may have a few requests under way; what
+// the other stops, one.
 func (h Hold) Probing(now time.Time) bool {
-	return h.Source == HoldByBreaker && h.Lifted.IsZero() && !h.Until.IsZero() && !h.Until.After(now)
+	return (h.Source == HoldByBreaker || h.Tried()) && h.Lifted.IsZero() && !h.Until.IsZero() && !h.Until.After(now)
+}
+
+// Tried reports whether the hold is one that a refusal of the Cloud API began, whose cause a person
+// removes, and that is then tried with one queued row. One that a failed status began is not: the
+// row would be accepted and lost.
+func (h Hold) Tried() bool {
+	return h.Source == HoldByRefusal && !h.Manual && !h.Until.IsZero() && messaging.Tried(h.Reason)
 }
 
 // Stops reports whether the hold, while it is in force, stops messages of this origin.
@@ -248,6 +267,13 @@ const (
 	breakerMost = 5 * time.Minute
 )
 
+// The rest of a hold that is tried: 1 minute, doubled each time that the row is refused again, at
+// most 1 hour.
+const (
+	triedFirst = time.Minute
+	triedMost  = time.Hour
+)
+
 // Renew merges the report next, which came at now, with the stored hold h, and returns the hold to
 // store; a zero h means that none is stored. It reports false if next has no effect: its scope and
 // id were lifted after it, or its time is already over. Events that come late or twice therefore
@@ -256,7 +282,7 @@ func (h Hold) Renew(next Hold, lifts LastLifts, now time.Time) (Hold, bool) {
 	if lifts.With(h.LiftedBy, h.Lifted).covers(next) {
 		return h, false
 	}
-	breaker := next.Source == HoldByBreaker
+	breaker, tried := next.Source == HoldByBreaker, next.Tried()
 	if !breaker && !next.Until.IsZero() && !next.Until.After(now) {
 		return h, false
 	}
@@ -267,7 +293,7 @@ func (h Hold) Renew(next Hold, lifts LastLifts, now time.Time) (Hold, bool) {
 		next.Since, next.Latest, next.Count, next.Manual = h.Since, reception.Later(h.Latest, next.Since), h.Count, h.Manual || next.Manual
 		switch {
 		case next.Source == HoldByOperator: // the operator's last word counts
-		case breaker, h.Until.IsZero(), !next.Until.IsZero() && next.Until.Before(h.Until):
+		case breaker, tried && h.Tried(), h.Until.IsZero(), !next.Until.IsZero() && next.Until.Before(h.Until):
 			next.Until = h.Until
 		}
 		return next, true
@@ -276,6 +302,9 @@ func (h Hold) Renew(next Hold, lifts LastLifts, now time.Time) (Hold, bool) {
 	}
 	if breaker {
 		next.Until = now.Add(min(breakerRest<<min(next.Count-1, 10), breakerMost))
+	}
+	if tried {
+		next.Until = now.Add(min(triedFirst<<min(next.Count-1, 10), triedMost))
 	}
 	return next, true
 }

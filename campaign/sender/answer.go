@@ -113,6 +113,11 @@ func (p *poster) learn(a *attempt, t ticket, e *messaging.Error, posted, now tim
 	}
 	if e == nil {
 		n.accepts(r, posted)
+		if h := t.tried; h.Tried() {
+			// A message that is accepted and fails later with the code holds again: it was accepted after
+			// this time.
+			p.e.holds.lift(campaign.Lift{Scope: h.Scope, ID: h.ID, Reason: h.Reason, At: posted, By: campaign.HoldByBreaker})
+		}
 	}
 	switch {
 	case e != nil && e.Proof != messaging.NotSent: // it tells nothing about the payload

@@ -54,10 +54,35 @@ func (h *holds) circuit(connection string, now time.Time) (circuitState, campaig
 	return open, b
 }
 
+// circuit is the state of the connection: that of its breaker, or half-open if a hold that stops it
+// is tried. It returns the hold that the state is of.
+func (e *Engine) circuit(connection string, now time.Time) (circuitState, campaign.Hold) {
+	state, b := e.holds.circuit(connection, now)
+	if state == open || e.holds.none() {
+		return state, b
+	}
+	found := false
+	for _, h := range e.holds.now.Load().naming(e.origin(connection, nil)) {
+		if h.Tried() && h.Probing(now) && (!found || h.Scope < b.Scope) { // the account's before that of the connection
+			state, b, found = halfOpen, h, true
+		}
+	}
+	return state, b
+}
+
+// testsOf is how many requests may be under way while the state of a connection is half-open.
+func testsOf(b campaign.Hold) int {
+	if b.Tried() {
+		return 1
+	}
+	return halfOpenMost
+}
+
 // ticket is the state of the breaker when a post began.
 type ticket struct {
 	term  int
-	probe bool // it tests a half-open breaker
+	probe bool          // it tests a half-open breaker
+	tried campaign.Hold // that it tests; its Scope is "" if it tests none
 }
 
 // see notes the hold of the breaker, which another replica may have opened or closed.
@@ -75,7 +100,7 @@ func (c *circuit) ticket(b campaign.Hold, probe bool) ticket {
 	c.see(b)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return ticket{c.term, probe}
+	return ticket{term: c.term, probe: probe}
 }
 
 // begin begins a term and forgets the answers of earlier terms. The caller holds the lock.

@@ -19,8 +19,8 @@ type number struct {
 	latency    latency
 	counts     counts
 	circuit    circuit
-	probing    atomic.Int64 // unix nanoseconds until when this process may test a half-open breaker
-	probes     atomic.Int64 // tests under way
+	probing    atomic.Pointer[probeRight] // the right of this process to test a half-open breaker
+	probes     atomic.Int64               // tests under way
 	learning
 
 	mu     sync.Mutex

@@ -161,12 +161,12 @@ func (p *planner) step(ctx context.Context) (wait time.Duration, err error) {
 		few = 0
 	}
 	most := 2 * group
-	state, _ := p.e.holds.circuit(p.number.connection, now)
-	if mayProbe, err := p.probe(ctx, now, state); err != nil || state == halfOpen && !mayProbe {
+	state, b := p.e.circuit(p.number.connection, now)
+	if mayProbe, err := p.probe(ctx, now, state, b); err != nil || state == halfOpen && !mayProbe {
 		return p.e.o.Tick, err
 	}
 	if state == halfOpen {
-		few, most = 0, halfOpenMost
+		few, most = 0, testsOf(b)
 	}
 	p.queue.setLow(few, most)
 	limited := p.wantsLimited(now, most)

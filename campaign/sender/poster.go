@@ -98,11 +98,12 @@ func (p *poster) may(now time.Time) (most int, wait time.Duration) {
 		}
 		return 0, h.Until.Sub(now)
 	}
-	if state, _ := p.e.holds.circuit(p.number.connection, now); state != halfOpen {
+	state, b := p.e.circuit(p.number.connection, now)
+	if state != halfOpen {
 		return unlimited, 0
 	}
-	if now.UnixNano() < p.number.probing.Load() {
-		most = max(halfOpenMost-int(p.number.probes.Load()), 0)
+	if r := p.number.probing.Load(); r != nil && r.name == probeName(p.number.connection, b) && now.Before(r.until) {
+		most = max(testsOf(b)-int(p.number.probes.Load()), 0)
 	}
 	return most, probeAgain
 }
@@ -172,12 +173,16 @@ func (p *poster) use(ctx context.Context, slot, at time.Time) bool {
 		a.stage, a.slot, a.until = p.stage, slot, p.own.until(a.segment.run, slot, p.number.late())
 		state, b := p.e.holds.circuit(p.number.connection, now)
 		t := p.number.circuit.ticket(b, state == halfOpen)
-		if t.probe {
+		if _, h := p.e.circuit(p.number.connection, now); h.Tried() {
+			t.tried = h
+		}
+		tests := t.probe || t.tried.Tried()
+		if tests {
 			p.number.probes.Add(1)
 		}
 		p.posts.run(func() {
 			p.send(ctx, a, t)
-			if t.probe {
+			if tests {
 				p.number.probes.Add(-1)
 			}
 			p.inFlight.end()

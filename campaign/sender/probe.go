@@ -15,7 +15,8 @@ const probeAgain = 100 * time.Millisecond
 const probeAsk = time.Second
 
 // breakerTest is a replica's right to test the half-open breaker of a number: the job lease
-// probe/CONNECTION, which one replica at a time has.
+// probe/CONNECTION, which one replica at a time has. The lease of a hold that is tried is of the
+// hold, so that the connections of a held account try one row together.
 type breakerTest struct {
 	e      *Engine
 	number *number
@@ -23,26 +24,43 @@ type breakerTest struct {
 	asked  time.Time         // when it was last asked for
 }
 
+// probeRight is a right as the poster sees it.
+type probeRight struct {
+	name  string
+	until time.Time // no test may begin later
+}
+
+// probeName names the right to test the hold b of a connection.
+func probeName(connection string, b campaign.Hold) string {
+	if b.Tried() {
+		return "probe/" + string(b.Scope) + "/" + b.ID
+	}
+	return "probe/" + connection
+}
+
 // probe gets the right to test the half-open breaker of the number, or gives it back. It reports
-// whether this replica has it.
-func (p *planner) probe(ctx context.Context, now time.Time, state circuitState) (bool, error) {
+// whether this replica has it. b is the hold that the state is of.
+func (p *planner) probe(ctx context.Context, now time.Time, state circuitState, b campaign.Hold) (bool, error) {
+	name := probeName(p.number.connection, b)
+	if state != halfOpen || p.test.right.Name != "" && p.test.right.Name != name {
+		p.test.end(ctx)
+	}
 	switch {
 	case state != halfOpen:
-		p.test.end(ctx)
 		return false, nil
 	case now.Before(p.test.right.Until):
 		return true, nil
 	case now.Sub(p.test.asked) < probeAsk || !p.hasSendable(now):
 		return false, nil
 	}
-	return p.test.begin(ctx, now)
+	return p.test.begin(ctx, now, name)
 }
 
 // begin asks for the right. It reports whether this replica got it and the breaker is half-open.
-func (t *breakerTest) begin(ctx context.Context, now time.Time) (bool, error) {
+func (t *breakerTest) begin(ctx context.Context, now time.Time, name string) (bool, error) {
 	t.asked = now
 	// A test takes Options.Request at most. 5s: the time to its beginning.
-	l, ok, err := t.e.ledger.AcquireJob(ctx, "probe/"+t.number.connection, t.e.o.Owner, t.e.o.Request+5*time.Second)
+	l, ok, err := t.e.ledger.AcquireJob(ctx, name, t.e.o.Owner, t.e.o.Request+5*time.Second)
 	if err != nil {
 		return false, fmt.Errorf("ask for the right to test %s: %w", t.number.connection, err)
 	}
@@ -52,11 +70,11 @@ func (t *breakerTest) begin(ctx context.Context, now time.Time) (bool, error) {
 	t.right = l
 	// The last reading may be a second old: another replica's test may have failed meanwhile.
 	unread := t.e.holds.refresh(ctx) != nil // it has logged its error
-	if state, _ := t.e.holds.circuit(t.number.connection, time.Now()); unread || state != halfOpen {
+	if state, b := t.e.circuit(t.number.connection, time.Now()); unread || state != halfOpen || probeName(t.number.connection, b) != name {
 		t.end(ctx)
 		return false, nil //nolint:nilerr // refresh tells of its error, once an outage
 	}
-	t.number.probing.Store(l.Until.Add(-t.e.o.Request).UnixNano())
+	t.number.probing.Store(&probeRight{name, l.Until.Add(-t.e.o.Request)})
 	return true, nil
 }
 
@@ -65,7 +83,7 @@ func (t *breakerTest) end(ctx context.Context) {
 	if t.right.Name == "" {
 		return
 	}
-	t.number.probing.Store(0)
+	t.number.probing.Store(nil)
 	t.e.holds.flush(ctx)
 	_ = t.e.ledger.ReleaseJob(ctx, t.right) // it runs out
 	t.right = campaign.JobLease{}

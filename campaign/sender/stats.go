@@ -50,7 +50,7 @@ func (w *worker) lane(r *run, s Stats) campaign.LaneReport {
 	rest, why := w.number.rests(now)
 	failure := w.number.limiterFailure(now)
 	hold, held := w.planner.waits.heldBy(r, now)
-	state, breaker := w.planner.e.holds.circuit(s.Connection, now)
+	state, breaker := w.planner.e.circuit(s.Connection, now)
 	l.Wants = last.share.runs > 0
 	if last.share.runs > 1 {
 		s.Rate = last.share.rate

@@ -66,6 +66,9 @@ func ended(h campaign.Hold) time.Time {
 func Hold(h campaign.Hold, now time.Time) string {
 	since, why := sentence.Instant(h.Since), holdReason(h)
 	switch {
+	case h.Probing(now) && h.Tried():
+		return fmt.Sprintf("%s is tried with one queued row at a time, since %s: %s; the row stays queued if it is refused again; "+
+			"%s; `%s` ends the hold", holdSubject(h), sentence.Instant(h.Until), why, triedEnd, liftCommand(h))
 	case h.Probing(now):
 		return fmt.Sprintf("%s is tried with at most 3 requests at a time, since %s: %s; the first proven answer ends it, or `%s`",
 			holdSubject(h), sentence.Instant(h.Until), why, liftCommand(h))
@@ -160,10 +163,16 @@ var endingEvents = map[campaign.HoldScope]string{
 	campaign.HoldConnection: "an event that the number is connected again",
 }
 
+// triedEnd says what ends a hold that is tried.
+const triedEnd = "the first accepted one ends the hold"
+
 // holdEnd says what ends a hold in force, and the command that ends it earlier.
 func holdEnd(h campaign.Hold) string {
 	command := "`" + liftCommand(h) + "`"
 	switch {
+	case h.Tried():
+		return "remove its cause at the platform: from " + sentence.Instant(h.Until) + " on one queued row tries it, and stays queued if it " +
+			"is refused; the next try is then up to an hour later, " + triedEnd + ", and " + command + " ends it earlier"
 	case h.Source == campaign.HoldByBreaker && !h.Until.IsZero():
 		return "a few requests test it from " + sentence.Instant(h.Until) + " on; " + command + " ends it earlier"
 	case h.Reason == messaging.PlanUsedUp && !h.Until.IsZero():
@@ -179,9 +188,6 @@ func holdEnd(h campaign.Hold) string {
 	event := endingEvents[h.Scope]
 	if event == "" || h.Source != campaign.HoldByEvent && messaging.EndOf(h.Reason) == messaging.EndedByOperator {
 		return "only an operator ends it, when its cause is gone: " + command
-	}
-	if h.Scope == campaign.HoldConnection && slices.Contains(messaging.TokenCodes, h.Reason) {
-		event += ", or over the Cloud API another token in the account's token_file,"
 	}
 	return event + " ends it; " + command + " ends it earlier"
 }

@@ -55,6 +55,19 @@ func TestEachHoldIsOneSentence(t *testing.T) {
 			Scope: campaign.HoldConnection, ID: "conn_1", Reason: "breaker",
 			Detail: "20 of the last 25 requests prove nothing", Source: campaign.HoldByBreaker,
 			Until: at(5 * time.Second)},
+		"everything that is sent from business account acc is held since 2026-09-21 12:00:00 UTC: the business account has a payment or " +
+			"eligibility problem (131042); remove its cause at the platform: from 2026-09-21 12:01:10 UTC on one queued row tries it, and " +
+			"stays queued if it is refused; the next try is then up to an hour later, the first accepted one ends the hold, and " +
+			"`campaignd holds lift account acc` ends it earlier": {
+			Scope: campaign.HoldAccount, ID: "acc", Reason: "131042", Source: campaign.HoldByRefusal, Until: at(70 * time.Second)},
+		"connection conn_1 is tried with one queued row at a time, since 2026-09-21 12:00:05 UTC: the number's display name is not approved " +
+			"(131037); the row stays queued if it is refused again; the first accepted one ends the hold; " +
+			"`campaignd holds lift connection conn_1` ends the hold": {
+			Scope: campaign.HoldConnection, ID: "conn_1", Reason: "131037", Source: campaign.HoldByRefusal, Until: at(5 * time.Second)},
+		"connection conn_1 is held since 2026-09-21 12:00:00 UTC: the platform's access token of this connection has expired (190); " +
+			"another token in token_file of its account ends it, and so does a restart of campaignd; " +
+			"`campaignd holds lift connection conn_1` ends it earlier": {
+			Scope: campaign.HoldConnection, ID: "conn_1", Reason: "190", Source: campaign.HoldByRefusal, Manual: true},
 		"everything that is sent from any portfolio was held from 2026-09-21 12:00:00 UTC to 2026-09-21 12:00:30 UTC: an operator holds it; " +
 			"an operator lifted it": {Scope: campaign.HoldPortfolio, ID: "*", Reason: "operator", Source: campaign.HoldByOperator,
 			Lifted: at(30 * time.Second), LiftedBy: campaign.HoldByOperator},

@@ -1,6 +1,7 @@
 package messaging
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -310,6 +311,15 @@ const AppSecretRefused = "100/appsecret_proof"
 // token is invalid or has expired, it lacks a permission, or the secret is of another app
 // (docs/cloud.md#errors).
 var TokenCodes = []string{"0", "3", "10", "190", "200", AppSecretRefused}
+
+// triedCodes are the codes of the platform whose cause only a person can remove, such as a missing
+// payment, and after whose end no event comes over the Cloud API. No code of a ban, a restriction or
+// a deletion is among them.
+var triedCodes = []string{"131005", "131030", "131031", "131037", "131042", "131045", "133010"}
+
+// Tried reports whether the hold of a code is tried with one row from time to time over the Cloud
+// API (docs/protocol.md#holds).
+func Tried(code string) bool { return slices.Contains(triedCodes, code) }
 
 // Failure is what a failed status means beyond its own delivery. It has no Action, because a
 // message that failed is never sent again.

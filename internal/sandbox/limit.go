@@ -60,8 +60,7 @@ func (p *portfolio) reach(to uint64, now int64, limit int) bool {
 }
 
 // TierNotSet is the tier that the platform tells of a number that was never used (its page of the
-// event phone_number_quality_update, November 2025; docs/cloud.md#numbers). Others have null, or no
-// such field.
+// event phone_number_quality_update, November 2025). Others have null, or no such field.
 const TierNotSet = "TIER_NOT_SET"
 
 // tierLimits are the numbers of recipients of the tiers, the old ones and the new ones
