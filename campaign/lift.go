@@ -24,8 +24,9 @@ type Lift struct {
 const holdSkew = 5 * time.Second
 
 // Ends reports whether the lift ends the hold. An operator's lift ends every hold. A breaker's lift
-// ends holds of breakers, and by its reason a hold that is tried. An event ends no hold that an operator or a breaker began, or that
-// only an operator may end. A breaker and an event end no hold that began after them.
+// ends holds of breakers, and by its reason a hold that is tried. An event ends no hold that an
+// operator or a breaker began, or that only an operator may end. A breaker and an event end no hold
+// that began after them.
 func (l Lift) Ends(h Hold) bool {
 	if l.Scope != h.Scope || l.ID != h.ID || l.Reason != "" && l.Reason != h.Reason || l.At.IsZero() || !h.Lifted.IsZero() {
 		return false

@@ -20,7 +20,7 @@ func TestTheDoctorCountsEventsOfTheCloudAPI(t *testing.T) {
 	d := overCloud(t, newFixture(t, func(o *sandbox.Options) {
 		o.API, o.WebhookSecret, o.RetrySchedule = sandbox.APICloud, sandbox.CloudAppSecret, slices.Repeat([]time.Duration{time.Second}, 60)
 	}))
-	check := func(secret, counted string) doctor.Check {
+	check := func(secret, counted string, come func()) doctor.Check {
 		t.Helper()
 		d.write("app", secret)
 		stop := d.serving()
@@ -28,7 +28,7 @@ func TestTheDoctorCountsEventsOfTheCloudAPI(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.run("launch", d.path("c.yaml"))
+		come()
 		d.eventually("an event has come", func() bool {
 			metrics := d.scraped(access.URL + "/metrics")
 			return strings.Contains(metrics, counted) && !strings.Contains(metrics, counted+"0\n")
@@ -40,12 +40,31 @@ func TestTheDoctorCountsEventsOfTheCloudAPI(t *testing.T) {
 		}
 		return checks[slices.IndexFunc(checks, func(c doctor.Check) bool { return c.Name == "signatures" })]
 	}
-	got := check("another-secret-0123456789abcdef", "\ncampaignd_webhooks_rejected_total{reason=\"signature\"} ")
+	// With another app's secret nothing can be sent, so only another's event comes.
+	got := check("another-secret-0123456789abcdef", "\ncampaignd_webhooks_rejected_total{reason=\"signature\"} ", func() {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+d.public+"/webhooks/messaging", strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X-Hub-Signature-256", "sha256="+strings.Repeat("0", 64))
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.StatusCode != http.StatusUnauthorized {
+			t.Errorf("got %d, want %d", resp.StatusCode, http.StatusUnauthorized)
+		}
+		if err := resp.Body.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	if got.Health != doctor.HealthFail || !strings.Contains(got.Remedy, "dashboard of the app") {
 		t.Errorf("with another app's secret: got %+v, want a failure whose remedy names the dashboard of the app", got)
 	}
 	wantIn(t, "with another app's secret", got.Detail, "with a wrong signature refused since ", "app_secret_file of cloud.accounts")
-	got = check(sandbox.CloudAppSecret, "\ncampaignd_webhook_last_verified_seconds{connection=\"conn_1\"} ")
+	got = check(sandbox.CloudAppSecret, "\ncampaignd_webhook_last_verified_seconds{connection=\"conn_1\"} ", func() {
+		d.run("launch", d.path("c.yaml"))
+	})
 	wantIn(t, "with the app's own", got.Detail, "no event was refused lately; the last one was verified at ")
 }
 

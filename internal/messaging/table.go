@@ -313,8 +313,8 @@ const AppSecretRefused = "100/appsecret_proof"
 var TokenCodes = []string{"0", "3", "10", "190", "200", AppSecretRefused}
 
 // triedCodes are the codes of the platform whose cause only a person can remove, such as a missing
-// payment, and after whose end no event comes over the Cloud API. No code of a ban, a restriction or
-// a deletion is among them.
+// payment, and after whose end no event comes over the Cloud API. No code of a ban, a restriction
+// or a deletion is among them.
 var triedCodes = []string{"131005", "131030", "131031", "131037", "131042", "131045", "133010"}
 
 // Tried reports whether the hold of a code is tried with one row from time to time over the Cloud

@@ -94,7 +94,8 @@ func (s *Sandbox) serveCloud(w http.ResponseWriter, r *http.Request) {
 
 // refusedProof is what the platform says of the proof of a call: the hex HMAC-SHA256 of the access
 // token with the app's secret
-// (https://developers.facebook.com/docs/graph-api/guides/secure-requests). "" if nothing is wrong. Both sentences have the code 100 and the type GraphMethodException
+// (https://developers.facebook.com/docs/graph-api/guides/secure-requests). "" if nothing is wrong.
+// Both sentences have the code 100 and the type GraphMethodException
 // (https://github.com/Yoctol/bottender/issues/271 and other public reports).
 func (s *Sandbox) refusedProof(proof, token string) string {
 	if proof == "" {
