@@ -305,7 +305,7 @@ func EndOf(code string) EndedBy { return rowOf(code).EndedBy }
 
 // AppSecretRefused is the code of a call that has no proof of the app's secret, or a wrong one. The
 // platform gives it the code of any wrong parameter (100), and no subcode.
-const AppSecretRefused = "100/appsecret_proof"
+const AppSecretRefused = "100/appsecret_proof" //nolint:gosec // a code
 
 // TokenCodes are the codes of the platform that another access token or app secret may mend: the
 // token is invalid or has expired, it lacks a permission, or the secret is of another app

@@ -208,7 +208,8 @@ func TestRenewedSecretsAreUsed(t *testing.T) {
 		fmt.Fprint(w, `{"success":true}`)
 	}))
 	defer server.Close()
-	c, err := New(Options{BaseURL: server.URL, Accounts: []Account{{ID: "1", Token: messaging.NewSecret("old"), AppSecret: messaging.NewSecret("a")}}})
+	c, err := New(Options{BaseURL: server.URL, Accounts: []Account{
+		{ID: "1", Token: messaging.NewSecret("old"), AppSecret: messaging.NewSecret("a")}}})
 	if err != nil {
 		t.Fatal(err)
 	}
