@@ -15,7 +15,7 @@ import (
 // connections and replicas tries the account, after 1, 2, 4 minutes and so on. A refused row stays
 // queued, and an accepted one ends the hold.
 func TestAHoldThatAPersonEndsIsTried(t *testing.T) {
-	const rows = 2000
+	const rows = 1000
 	for _, tt := range []struct {
 		name     string
 		code     int
@@ -34,7 +34,8 @@ func TestAHoldThatAPersonEndsIsTried(t *testing.T) {
 						return campaign.Origin{Company: "main", Account: "account_1", Platform: tt.platform}
 					}
 				}
-				s.launch("spring", rows, "conn_1", "conn_2")
+				s.launch("spring", rows, "conn_1") // each connection has rows of its own to try
+				s.launch("autumn", rows, "conn_2")
 				failed := time.Now().Add(5 * time.Second)
 				healthy := failed.Add(9 * time.Minute)
 				s.answer = func(q *request) *http.Response {
@@ -63,15 +64,20 @@ func TestAHoldThatAPersonEndsIsTried(t *testing.T) {
 						t.Errorf("tries after %v, want a minute, then twice as long each time", at)
 					}
 				}
-				if got := s.tallies("spring"); got["refused"] > 0 {
-					t.Errorf("%v, want nobody refused", sortedKeys(got))
+				for _, run := range []string{"spring", "autumn"} {
+					if got := s.tallies(run); got["refused"] > 0 {
+						t.Errorf("%s: %v, want nobody refused", run, sortedKeys(got))
+					}
 				}
 				time.Sleep(20 * time.Minute)
 				stopA()
 				stopB()
-				got, held := s.tallies("spring"), s.holds()
-				if all := got["accepted"] == rows; all != (tt.tries > 0) || (len(held) == 0) != (tt.tries > 0) {
-					t.Errorf("%v, holds %q; want all accepted and no hold: %v", sortedKeys(got), held, tt.tries > 0)
+				held := s.holds()
+				for _, run := range []string{"spring", "autumn"} {
+					got := s.tallies(run)
+					if all := got["accepted"] == rows; all != (tt.tries > 0) || (len(held) == 0) != (tt.tries > 0) {
+						t.Errorf("%s: %v, holds %q; want all accepted and no hold: %v", run, sortedKeys(got), held, tt.tries > 0)
+					}
 				}
 				var twice []string
 				for _, q := range s.requests {
