@@ -193,7 +193,7 @@ func TestAWaitEndsWithItsTime(t *testing.T) {
 	t.Parallel()
 	d := templated(t, func(o *sandbox.Options) { o.Review.After = time.Hour })
 	d.pushed(0)
-	d.says(3, "autumn_sale in en_US is PENDING (MARKETING)\n", "", "templates", "wait", "autumn_sale", "--timeout", "100ms")
+	d.says(3, "autumn_sale in en_US is PENDING (MARKETING)\n", "", "templates", "wait", "autumn_sale", "--timeout", "2s")
 	wantIn(t, "unknown", d.want(2, "templates", "wait", "autumn_sail").stderr, `did you mean "autumn_sale"?`)
 	d.want(2, "templates", "wait", "autumn_sale", "--timeout", "0s")
 }
