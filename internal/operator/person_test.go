@@ -106,7 +106,7 @@ func (s slow) SelectLines(ctx context.Context, no campaign.RunNo, f campaign.Lin
 	lines []campaign.Line, next int64, err error,
 ) {
 	lines, next, err = s.Ledger.SelectLines(ctx, no, f, from, n)
-	if end := from + 5000; next == 0 && end < 3*campaign.SegmentSize {
+	if end := from + 5000; (next == 0 || next > end) && end < 3*campaign.SegmentSize { // next: the ledger took long
 		lines, next = slices.DeleteFunc(lines, func(l campaign.Line) bool { return l.Seq >= end }), end
 	}
 	time.Sleep(25 * time.Millisecond)
