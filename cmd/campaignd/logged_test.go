@@ -71,14 +71,18 @@ func TestALineOfACommandHasItsResult(t *testing.T) {
 	d.want(0, "run", d.write("orders.yaml", campaignFile), "--settle", "0s") // makes the ledger
 	d.want(0, "webhooks", "register", "https://hooks.example/webhooks/messaging")
 	d.want(2, "webhooks", "rotate", "none-9")
+	d.want(2, "person", "+23480312345678901")
 	d.want(0, "report", "latest")
 	d.want(0, "report", "latest", "-o", "csv")
 	var got []string
 	for _, a := range d.actions() {
+		if strings.Contains(a.Detail, "23480312345678901") {
+			t.Errorf("got the detail %q, want no number that a person typed", a.Detail)
+		}
 		detail, _, _ := strings.Cut(a.Detail, ": ")
 		got = append(got, a.What+" "+a.On+" "+detail)
 	}
-	want := []string{"report latest done", "webhooks rotate none-9 not done",
+	want := []string{"report latest done", "person  not done", "webhooks rotate none-9 not done",
 		"webhooks register https://hooks.example/webhooks/messaging done", "run orders.yaml done"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got the lines %q, want %q", got, want)

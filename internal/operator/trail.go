@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/messaging"
 	"campaignd/internal/sentence"
 )
 
@@ -74,12 +75,13 @@ func (d *Session) Finish(ctx context.Context, what, on, result string) error {
 	return nil
 }
 
-// Result is the result of an action that ended with err.
+// Result is the result of an action that ended with err. What may be a phone number is masked,
+// because the log names nobody and an erasure does not reach it.
 func Result(err error) string {
 	if err == nil {
 		return Done
 	}
-	return "not done: " + sentence.FirstLine(err.Error())
+	return "not done: " + messaging.Scrub(sentence.FirstLine(err.Error()), 200)
 }
 
 func joined(a, b string) string {
